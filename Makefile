@@ -1,0 +1,117 @@
+# Every target does its own set-up. All that a fresh machine needs is git, make and Python 3.11 or newer;
+# `make PYTHON=/path/to/python3.12 ...` chooses one, the first time.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+VENV ?= .venv
+SAM_VENV ?= .venv-sam
+BIN := $(VENV)/bin
+# Make's `make chat ARGS="--agent product-manager"`, `make test ARGS="-k proposal"`, and so on.
+ARGS ?=
+WORKERS ?= 2
+
+# The first Python on the PATH that starts and is new enough (a version manager's shim may do neither).
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v "$$p" && break; done)
+
+# sam builds with the runtime's own Python and asks only the PATH for it, where a shim is no use.
+PYTHON313_BIN = $(shell for p in python3.13 "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.13*/bin/python3.13; do \
+	"$$p" -c 'import os, sys; print(os.path.dirname(os.path.realpath(sys.executable)))' 2>/dev/null && break; done)
+
+# Nothing here talks to AWS; sam and boto3 want to know of a region and of credentials all the same.
+SAM_ENV = env SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=eu-central-1 \
+	AWS_ACCESS_KEY_ID=testing AWS_SECRET_ACCESS_KEY=testing
+SAM = $(SAM_ENV) $(SAM_VENV)/bin/sam
+TEMPLATE ?= template.yaml
+LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(LOCK_ARGS)
+
+.PHONY: help setup serve chat token test lint check build wheel sam-build bench lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.dev ## Make the environment that development needs
+
+serve: $(VENV)/.runtime ## Serve the API, the WebSocket and the page on http://127.0.0.1:8000
+	$(BIN)/parley serve $(ARGS)
+
+# A data folder of its own, so that every run is the first.
+chat: $(VENV)/.runtime ## Run the scripted reference conversation
+	@data=$$(mktemp -d) && trap 'rm -rf "$$data"' EXIT && \
+	$(BIN)/parley chat --message Hello --message "Please refund my order" --message Thanks \
+		--turns-per-run 2 --decision approve --data "$$data" $(ARGS)
+
+token: $(VENV)/.runtime ## Print a token of the local server's issuer
+	@$(BIN)/parley token --user dev --project demo $(ARGS)
+
+test: $(VENV)/.dev ## Run the tests
+	$(BIN)/pytest -n $(WORKERS) $(ARGS)
+
+lint: $(VENV)/.dev $(SAM_VENV)/.sam ## Check style, types, imports and the template
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/cfn-lint $(TEMPLATE)
+	$(SAM) validate --lint --template $(TEMPLATE)
+
+check: lint sam-build test ## Run everything that a change has to pass
+
+build: wheel sam-build ## Build the wheel and, where python3.13 exists, the Lambda packages
+
+wheel: $(VENV)/.dev ## Build the wheel alone
+	$(BIN)/python -m build --no-isolation --wheel
+
+# REQUIRE_SAM_BUILD=1 makes a missing python3.13 an error.
+sam-build: $(SAM_VENV)/.sam ## Build the Lambda packages alone
+	@if [ -n "$(PYTHON313_BIN)" ]; then \
+		PATH="$(PYTHON313_BIN):$$PATH" $(SAM) build --template $(TEMPLATE) $(SAM_BUILD_ARGS); \
+	elif [ -n "$(REQUIRE_SAM_BUILD)" ]; then \
+		echo "sam build needs python3.13, and there is none" >&2; exit 1; \
+	else \
+		echo "sam build skipped: it needs python3.13, and there is none"; \
+	fi
+
+bench: $(VENV)/.dev ## Measure
+	$(BIN)/python -m benchmarks $(ARGS)
+
+# LOCK_ARGS=--upgrade takes the newest versions.
+lock: $(VENV)/.dev ## Write the lock files anew
+	$(BIN)/python -m pip install --quiet --group lock
+	$(LOCK) pyproject.toml --output-file requirements.lock
+	$(LOCK) pyproject.toml --group dev --constraints requirements.lock --output-file requirements-dev.lock
+	$(LOCK) --group sam --output-file requirements-sam.lock
+	$(BIN)/uv pip compile --quiet --group layer --constraints requirements.lock --no-header --no-annotate \
+		--python-version 3.13 --no-emit-index-url --no-emit-find-links \
+		--output-file layers/runtime/requirements.txt
+
+clean: ## Remove what was built, and the environments
+	rm -rf $(VENV) $(SAM_VENV) .aws-sam build dist .hypothesis .import_linter_cache .mypy_cache \
+		.pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The environments. Each stamp is newer than the lock that it was installed from.
+
+$(BIN)/python:
+	@[ -n "$(PYTHON)" ] || { echo "Parley needs Python 3.11 or newer: install one, or name it with" \
+		"make PYTHON=/path/to/python3" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Parley needs Python 3.11 or newer; $(PYTHON) is not" >&2; exit 1; }
+	"$(PYTHON)" -m venv $(VENV)
+
+$(VENV)/.runtime: requirements.lock pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.runtime
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(SAM_VENV)/.sam: requirements-sam.lock | $(BIN)/python
+	$(BIN)/python -m venv $(SAM_VENV)
+	$(SAM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+		-r requirements-sam.lock
+	@touch $@
