@@ -1,0 +1,1 @@
+"""Parley: a durable runtime for AI-agent conversations, on AWS and on a laptop."""

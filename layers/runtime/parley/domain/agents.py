@@ -1,0 +1,114 @@
+"""Agents and their functions, as data that a project keeps in the store."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from parley.domain.values import Value
+
+DEFAULT_SYSTEM_PROMPT = "You are a helpful assistant."
+NAME_PATTERN = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")
+
+Identifier = Annotated[str, Field(pattern=NAME_PATTERN.pattern)]
+MessagePolicy = Literal["supersede", "queue", "reject"]
+
+
+class Capabilities(Value):
+    """What a provider can do. Facts, by which prompts are built; never the provider's name."""
+
+    supports_conversation: bool = True
+    supports_system_messages: bool = True
+    supports_tool_calls: bool = True
+    custom_format: Literal["standard", "gemini"] = "standard"
+    max_context_length: int | None = None
+
+
+class ClassFunction(Value):
+    """Implemented by a registered function class of the same or another name."""
+
+    kind: Literal["class"] = "class"
+    class_name: str
+
+
+class SubagentFunction(Value):
+    """Answered by another agent in a subthread.
+
+    ``subagent_user_message`` is a template over the arguments, such as ``"User wants to: {user_request}"``.
+    """
+
+    kind: Literal["subagent"] = "subagent"
+    subagent_id: Identifier
+    subagent_system_prompt: str | None = None
+    subagent_user_message: str = "{user_request}"
+    preserve_previous_context: bool = False
+
+
+Implementation = Annotated[ClassFunction | SubagentFunction, Field(discriminator="kind")]
+
+
+class AgentFunction(Value):
+    """One function that an agent may call. ``parameters`` is a JSON schema (object)."""
+
+    name: Identifier
+    description: str = ""
+    parameters: dict[str, Any] = Field(default_factory=lambda: {"type": "object", "properties": {}})
+    requires_user_confirmation: bool = False
+    confirmation_question: str | None = None
+    implementation: Implementation
+
+
+class PredefinedMessage(Value):
+    """A message that a person starts with a click; the model writes its content from ``prompt``."""
+
+    id: Identifier
+    title: str
+    prompt: str
+
+
+class Moderation(Value):
+    """Whether the last user message is checked, by whom, and what a failing check means."""
+
+    provider: str
+    allow_on_failure: bool = False
+
+
+class Agent(Value):
+    """An agent: a prompt, a model, functions and the rules of its conversations."""
+
+    agent_id: Identifier
+    name: str = Field(min_length=1, max_length=200)
+    description: str = ""
+    system_prompt: str = DEFAULT_SYSTEM_PROMPT
+    provider: str
+    model: str
+    settings: dict[str, Any] = Field(default_factory=dict)
+    capabilities: dict[str, Any] = Field(default_factory=dict)
+    history_window: int = Field(default=20, ge=1, le=200)
+    turns_per_run: int = Field(default=3, ge=1, le=50)
+    inactivity_seconds: int = Field(default=3600, ge=1, le=2_592_000)
+    confirmation_seconds: int = Field(default=86_400, ge=1, le=2_592_000)
+    on_message_while_pending: MessagePolicy = "supersede"
+    max_iterations: int = Field(default=10, ge=1, le=50)
+    moderation: Moderation | None = None
+    propose_actions: bool = False
+    predefined_messages: tuple[PredefinedMessage, ...] = ()
+    functions: tuple[AgentFunction, ...] = Field(default=(), max_length=128)
+
+    @field_validator("functions")
+    @classmethod
+    def _names_are_unique(cls, functions: tuple[AgentFunction, ...]) -> tuple[AgentFunction, ...]:
+        names = [function.name for function in functions]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"function names must differ; given twice: {', '.join(twice)}")
+        return functions
+
+    def function(self, name: str) -> AgentFunction | None:
+        """The function of that name, if this agent has it."""
+        return next((function for function in self.functions if function.name == name), None)
+
+    def predefined_message(self, message_id: str) -> PredefinedMessage | None:
+        """The predefined message of that id, if this agent has it."""
+        return next((message for message in self.predefined_messages if message.id == message_id), None)

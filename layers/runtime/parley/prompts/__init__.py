@@ -1,0 +1,1 @@
+"""Pure composition of provider-ready prompts from a thread's history."""

@@ -1,0 +1,50 @@
+"""A provider-ready prompt: everything a wire needs to make its request, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from parley.domain.agents import Capabilities
+from parley.domain.messages import ToolCall
+from parley.domain.values import Value
+
+
+class PromptMessage(Value):
+    """One message of the array.
+
+    ``role`` user or assistant: ``content`` (and the assistant's ``tool_calls``). ``role`` tool: the result of
+    ``tool_call_id`` (``name``, ``ok``). Each call is answered right behind the message that made it.
+    ``provider_data`` came from ``provider``, and only that one gets it back.
+    """
+
+    role: Literal["user", "assistant", "tool"]
+    content: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+    ok: bool = True
+    provider: str | None = None
+    provider_data: dict[str, Any] = Field(default_factory=dict)
+
+
+class ToolSpec(Value):
+    """A function offered to the model; ``parameters`` is a JSON schema (object)."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+
+class Prompt(Value):
+    """What a model call sends: ``system`` and ``messages`` for providers that converse, ``text`` for those that do not."""
+
+    provider: str
+    model: str
+    capabilities: Capabilities = Capabilities()
+    system: str = ""
+    messages: tuple[PromptMessage, ...] = ()
+    text: str | None = None
+    tools: tuple[ToolSpec, ...] = ()
+    settings: dict[str, Any] = Field(default_factory=dict)
