@@ -77,41 +77,44 @@ sam-build: $(SAM_VENV)/.sam ## Build the Lambda packages alone
 bench: $(VENV)/.dev ## Measure
 	$(BIN)/python -m benchmarks $(ARGS)
 
-# LOCK_ARGS=--upgrade takes the newest versions.
-lock: $(VENV)/.dev ## Write the lock files anew
-	$(BIN)/python -m pip install --quiet --group lock
-	$(LOCK) pyproject.toml --output-file requirements.lock
-	$(LOCK) pyproject.toml --group dev --constraints requirements.lock --output-file requirements-dev.lock
+# The development lock comes first: what is tested with is what is served with. LOCK_ARGS=--upgrade takes the
+# newest versions.
+lock: | $(BIN)/python ## Write the lock files anew
+	$(BIN)/python -m pip install --quiet "uv>=0.8"
+	$(LOCK) pyproject.toml --group dev --output-file requirements-dev.lock
+	$(LOCK) pyproject.toml --constraints requirements-dev.lock --output-file requirements.lock
 	$(LOCK) --group sam --output-file requirements-sam.lock
-	$(BIN)/uv pip compile --quiet --group layer --constraints requirements.lock --no-header --no-annotate \
-		--python-version 3.13 --no-emit-index-url --no-emit-find-links \
-		--output-file layers/runtime/requirements.txt
+	$(BIN)/uv pip compile --quiet --python-version 3.13 --python-platform linux --no-annotate \
+		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(LOCK_ARGS) \
+		--group layer --constraints requirements.lock --output-file layers/runtime/requirements.txt
 
 clean: ## Remove what was built, and the environments
 	rm -rf $(VENV) $(SAM_VENV) .aws-sam build dist .hypothesis .import_linter_cache .mypy_cache \
 		.pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The environments. Each stamp is newer than the lock that it was installed from.
+# The environments. Each stamp is newer than the lock that it was installed from. A lock is complete, so pip
+# has nothing to resolve (--no-deps): older ones stumble over extras when they compare hashes.
+
+INSTALL = -m pip install --quiet --disable-pip-version-check --no-deps
 
 $(BIN)/python:
 	@[ -n "$(PYTHON)" ] || { echo "Parley needs Python 3.11 or newer: install one, or name it with" \
 		"make PYTHON=/path/to/python3" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "Parley needs Python 3.11 or newer; $(PYTHON) is not" >&2; exit 1; }
+		{ echo "Parley needs Python 3.11 or newer, and $(PYTHON) is not" >&2; exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
 
 $(VENV)/.runtime: requirements.lock pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/python $(INSTALL) --require-hashes -r requirements.lock
+	$(BIN)/python $(INSTALL) --editable .
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.runtime
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(BIN)/python $(INSTALL) --require-hashes -r requirements-dev.lock
 	@touch $@
 
 $(SAM_VENV)/.sam: requirements-sam.lock | $(BIN)/python
 	$(BIN)/python -m venv $(SAM_VENV)
-	$(SAM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
-		-r requirements-sam.lock
+	$(SAM_VENV)/bin/python $(INSTALL) --require-hashes -r requirements-sam.lock
 	@touch $@

@@ -1,0 +1,1 @@
+"""Parley's tests. What several suites share lies in tests.support."""

@@ -1,0 +1,25 @@
+"""What holds for every test: no real AWS account can be reached, and property tests repeat themselves.
+
+The dummy credentials and the region are set when the suite is collected, before anything makes a client.
+"""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+os.environ.update(
+    AWS_ACCESS_KEY_ID="testing",
+    AWS_SECRET_ACCESS_KEY="testing",
+    AWS_SESSION_TOKEN="testing",
+    AWS_DEFAULT_REGION="eu-central-1",
+    AWS_EC2_METADATA_DISABLED="true",
+)
+# A developer's own profile would win over the credentials above.
+os.environ.pop("AWS_PROFILE", None)
+
+# A shared machine is slow at odd moments: how long an example takes says nothing there.
+settings.register_profile("dev", deadline=None)
+settings.register_profile(
+    "ci", deadline=None, derandomize=True, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")

@@ -1,0 +1,1 @@
+"""Helpers that several test suites share; no test lies here."""
