@@ -120,7 +120,7 @@ class Blobs(Protocol):
         """Remove the value, if it is there."""
         ...
 
-    def list(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> list[BlobInfo]:
+    def list_keys(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> list[BlobInfo]:
         """Keys that begin with ``prefix``, in order, ``after`` left out."""
         ...
 

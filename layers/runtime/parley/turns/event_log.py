@@ -1,0 +1,151 @@
+"""The gap-free event log of a root thread: stored first, pushed afterwards.
+
+An item is keyed by its first ``seq`` and holds consecutive events. A writer only ever writes at ``last + 1`` of
+an item that it has read, so two writers meet at the same key: one wins, the other gets the winner back and goes
+on behind it. Hence no gap and no overlap, without a counter.
+
+A task that runs again must not append its events twice. Events other than chunks have a stable ``event_id``; a
+first try cannot have appended any before it read the tail, and sees whatever is appended behind it; a later try
+reads the turn's events first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from parley.domain import keys
+from parley.domain.conversation import Conversation
+from parley.domain.events import Event, NewEvent, channel_of
+from parley.domain.values import Value
+from parley.turns import publish
+from parley.turns.ports import ConditionFailed, Item
+from parley.turns.records import put_body, whole_body
+from parley.turns.runtime import Runtime
+
+
+class LoggedEvent(Value):
+    """An event as it lies in an item: what the item's key and the thread say is left out."""
+
+    event: str
+    id: str | None = None
+    sub: str | None = None
+    parent: str | None = None
+    turn: int
+    at: float
+    data: dict[str, Any]
+
+
+_EVENTS = TypeAdapter(list[LoggedEvent])
+
+
+def first_seq(item: Item) -> int:
+    """The ``seq`` of an item's first event."""
+    return int(item.sort.removeprefix(keys.EVENTS))
+
+
+def logged_events(runtime: Runtime, item: Item) -> list[LoggedEvent]:
+    """The events of an item."""
+    return _EVENTS.validate_json(whole_body(runtime, item))
+
+
+def as_events(conversation: Conversation, first: int, logged: list[LoggedEvent]) -> list[Event]:
+    """Logged events in their public envelope."""
+    channel = channel_of(conversation.user_id, conversation.project_id)
+    return [
+        Event.model_construct(
+            event=entry.event,
+            channel=channel,
+            thread_id=conversation.thread_id,
+            subthread_id=entry.sub,
+            parent_thread_id=entry.parent,
+            seq=first + place,
+            turn=entry.turn,
+            at=entry.at,
+            data=entry.data,
+            event_id=entry.id,
+        )
+        for place, entry in enumerate(logged)
+    ]
+
+
+class EventLog:
+    """A writer of one task. ``rerun`` says that this task may have run before.
+
+    Not for use by two threads at once: one append is in flight per writer.
+    """
+
+    def __init__(self, runtime: Runtime, conversation: Conversation, *, rerun: bool) -> None:
+        self._runtime = runtime
+        self._conversation = conversation
+        self._partition = keys.thread_partition(conversation.thread_id)
+        self._known: set[str] = set()
+        self._last = conversation.last_seq
+        self._read_tail(conversation.turn if rerun else None)
+
+    @property
+    def last_seq(self) -> int:
+        """The last ``seq`` that this writer has seen."""
+        return self._last
+
+    def knows(self, event_id: str) -> bool:
+        """Whether this writer has seen the event in the log."""
+        return event_id in self._known
+
+    def append(self, *events: NewEvent) -> None:
+        """Log the events that are not there yet, consecutively, then push them."""
+        while fresh := [event for event in events if event.event_id is None or event.event_id not in self._known]:
+            now = self._runtime.clock.now()
+            logged = [_logged(event, now) for event in fresh]
+            first = self._last + 1
+            item = Item(
+                self._partition,
+                keys.event(first),
+                _EVENTS.dump_json(logged).decode(),
+                expires_at=int(now + self._runtime.settings.event_retention_seconds),
+            )
+            try:
+                put_body(self._runtime, item, if_version=0)
+            except ConditionFailed as failed:
+                if failed.stored is None:
+                    raise
+                self._absorb(failed.stored)
+                continue
+            self._note(first, logged)
+            publish.push(self._runtime, as_events(self._conversation, first, logged))
+            return
+
+    def _read_tail(self, turn: int | None) -> None:
+        """Read the last item; for a rerun also everything since the turn began."""
+        before: str | None = None
+        while True:
+            items = self._runtime.store.query(
+                self._partition, keys.EVENTS, after=before, limit=1 if turn is None else 50, descending=True
+            )
+            for item in items:
+                if turn is not None and first_seq(item) <= self._conversation.last_seq:
+                    return
+                self._absorb(item)
+            if turn is None or len(items) < 50:
+                return
+            before = items[-1].sort
+
+    def _absorb(self, item: Item) -> None:
+        self._note(first_seq(item), logged_events(self._runtime, item))
+
+    def _note(self, first: int, logged: list[LoggedEvent]) -> None:
+        self._last = max(self._last, first + len(logged) - 1)
+        self._known.update(entry.id for entry in logged if entry.id)
+
+
+def _logged(event: NewEvent, now: float) -> LoggedEvent:
+    return LoggedEvent.model_construct(
+        event=event.event.value,
+        id=event.event_id,
+        sub=event.subthread_id,
+        parent=event.parent_thread_id,
+        turn=event.turn,
+        at=now,
+        data=event.data,
+    )

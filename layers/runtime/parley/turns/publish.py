@@ -1,0 +1,38 @@
+"""Pushing logged events to whoever listens on the thread's channel. Never fails a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parley.domain import keys
+from parley.domain.events import Event
+from parley.turns.ports import ConnectionGone
+from parley.turns.runtime import Runtime
+
+SUBSCRIBER_LIMIT = 100
+
+
+def frame_of(event: Event, limit: int) -> str:
+    """The event as a WebSocket frame; data over ``limit`` bytes is replaced by ``{"$ref": seq}``, whole over REST."""
+    frame = event.model_dump_json(exclude={"event_id"})
+    if len(frame) * 4 > limit and len(frame.encode()) > limit:
+        frame = event.but(data={"$ref": event.seq}).model_dump_json(exclude={"event_id"})
+    return frame
+
+
+def push(runtime: Runtime, events: Sequence[Event]) -> None:
+    """Send the events (of one channel) to every subscribed connection; a gone one is forgotten."""
+    subscribers = runtime.store.query(
+        keys.channel_partition(events[0].channel), keys.CONNECTION, limit=SUBSCRIBER_LIMIT
+    )
+    if not subscribers:
+        return
+    frames = [frame_of(event, runtime.settings.frame_limit) for event in events]
+    for subscriber in subscribers:
+        connection_id = subscriber.sort.removeprefix(f"{keys.CONNECTION}#")
+        try:
+            for frame in frames:
+                runtime.pusher.post(connection_id, frame)
+        except ConnectionGone:
+            runtime.store.delete(subscriber.partition, subscriber.sort)
+            runtime.store.delete(keys.connection_partition(connection_id), keys.CONNECTION)
