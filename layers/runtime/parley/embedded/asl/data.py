@@ -1,0 +1,53 @@
+"""JSON text of state data, and how much of it a state may carry."""
+
+import json
+from typing import Any
+
+from .errors import DATA_LIMIT, StateError
+
+# Bytes of UTF-8, for any state's or task's input or result ("Step Functions service quotas").
+PAYLOAD_LIMIT = 262_144
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+def encode(value: Any) -> str:
+    """Compact JSON. Raises TypeError, ValueError (NaN, a lone surrogate, a cycle) or RecursionError."""
+    text = _encode(value)
+    if not text.isascii():
+        text.encode()  # a lone surrogate has no UTF-8 and could not be stored
+    return text
+
+
+def decode(text: str) -> Any:
+    """Data from JSON text. Raises ValueError, also for NaN and Infinity; RecursionError if too deep."""
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def size(text: str) -> int:
+    """Bytes of `text` in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def check_size(text: str, state: str, what: str) -> str:
+    """`text` itself, or StateError States.DataLimitExceeded if it is more than a state may carry."""
+    if size(text) > PAYLOAD_LIMIT:
+        raise StateError(
+            DATA_LIMIT,
+            f"The {what} of the state {state!r} has {size(text)} bytes; the service limit is {PAYLOAD_LIMIT}.",
+        )
+    return text
+
+
+def is_number(value: Any) -> bool:
+    """Whether `value` is a JSON number."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_integer(value: Any) -> bool:
+    """Whether `value` is a JSON number written as an integer."""
+    return isinstance(value, int) and not isinstance(value, bool)
