@@ -174,7 +174,7 @@ class Database:
             write.done = True
         except KeyboardInterrupt:
             raise
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - it is raised again, in the thread that asked
             self._roll_back()
             self._settle([write], _as_storage_error(error, self.path) or error)
 
@@ -202,7 +202,7 @@ class Database:
             write.result = write.operation(connection)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - it is raised again, in the thread that asked
             if _as_storage_error(error, self.path) is not None:
                 raise
             connection.execute("ROLLBACK TO operation")

@@ -8,8 +8,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from . import data as json_data
-from .paths import Context, compile_path, compile_presence
+from parley.embedded.asl import data as json_data
+from parley.embedded.asl.paths import Context, compile_path, compile_presence
 
 Rule = Callable[[Any, Context], bool]
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from .errors import DATA_LIMIT, StateError
+from parley.embedded.asl.errors import DATA_LIMIT, StateError
 
 # Bytes of UTF-8, for any state's or task's input or result ("Step Functions service quotas").
 PAYLOAD_LIMIT = 262_144
@@ -38,7 +38,7 @@ def check_size(text: str, state: str, what: str) -> str:
     if size(text) > PAYLOAD_LIMIT:
         raise StateError(
             DATA_LIMIT,
-            f"The {what} of the state {state!r} has {size(text)} bytes; the service limit is {PAYLOAD_LIMIT}.",
+            f"The {what} of the state {state!r} has {size(text)} bytes, more than {PAYLOAD_LIMIT}.",
         )
     return text
 

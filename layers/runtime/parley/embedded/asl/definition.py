@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .choices import Rule
-from .paths import Resolver
-from .policies import Catcher, Retrier
+from parley.embedded.asl.choices import Rule
+from parley.embedded.asl.paths import Resolver
+from parley.embedded.asl.policies import Catcher, Retrier
 
 Integration = Literal["lambda", "lambda_token", "execution"]
 

@@ -1,12 +1,12 @@
-"""Reading the fields that several states share, each with its DefinitionError when it is not as it must be."""
+"""Reading the fields that several states share, with a DefinitionError for what is not as it must be."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from . import data as json_data
-from .errors import RUNTIME, DefinitionError, StateError
-from .paths import Resolver, compile_path, compile_result_path
-from .templates import compile_template, compile_value
+from parley.embedded.asl import data as json_data
+from parley.embedded.asl.errors import RUNTIME, DefinitionError, StateError
+from parley.embedded.asl.paths import Resolver, compile_path, compile_result_path
+from parley.embedded.asl.templates import compile_template, compile_value
 
 T = TypeVar("T")
 

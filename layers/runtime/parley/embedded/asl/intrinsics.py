@@ -1,4 +1,4 @@
-"""Intrinsic functions: States.Format, StringToJson, JsonToString, Array, ArrayLength, MathAdd. Others are refused.
+"""Intrinsic functions: States.Format, StringToJson, JsonToString, Array, ArrayLength, MathAdd; no others.
 
 States.UUID is refused on purpose: a Task delivered again after a crash must get the same payload.
 Page: "Intrinsics for JSONPath state machines" of the Developer Guide.
@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from . import data, paths
-from .errors import INTRINSIC, StateError
-from .paths import Context, Resolver
+from parley.embedded.asl import data, paths
+from parley.embedded.asl.errors import INTRINSIC, StateError
+from parley.embedded.asl.paths import Context, Resolver
 
 _NAME = re.compile(r"States\.\w+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])")
@@ -84,7 +84,7 @@ def _argument(text: str, position: int, field: str) -> tuple[Resolver, int]:
 
 
 def _string(text: str, position: int) -> tuple[str, int]:
-    """The literal up to its closing quote. `\\'` is a quote, `\\\\` a backslash; braces stay escaped for Format."""
+    """The literal up to its closing quote, and where it ends. Only quotes are unescaped: see _constant."""
     parts: list[str] = []
     while position < len(text):
         character = text[position]

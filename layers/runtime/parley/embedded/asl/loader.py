@@ -6,9 +6,9 @@ Page: "State machine structure in Amazon States Language" and the pages of the s
 from collections.abc import Mapping
 from typing import Any
 
-from . import data as json_data
-from .choices import compile_rule
-from .definition import (
+from parley.embedded.asl import data as json_data
+from parley.embedded.asl.choices import compile_rule
+from parley.embedded.asl.definition import (
     ChoiceState,
     FailState,
     Integration,
@@ -20,8 +20,8 @@ from .definition import (
     TaskState,
     WaitState,
 )
-from .errors import DefinitionError
-from .fields import (
+from parley.embedded.asl.errors import DefinitionError
+from parley.embedded.asl.fields import (
     compiled,
     data_path,
     number_or_path,
@@ -32,9 +32,9 @@ from .fields import (
     template,
     text,
 )
-from .paths import compile_path
-from .policies import compile_catchers, compile_retriers
-from .templates import compile_template
+from parley.embedded.asl.paths import compile_path
+from parley.embedded.asl.policies import compile_catchers, compile_retriers
+from parley.embedded.asl.templates import compile_template
 
 _MACHINE_FIELDS = {"Comment", "StartAt", "States", "TimeoutSeconds", "QueryLanguage", "Version"}
 _PROCESSOR_FIELDS = {"Comment", "StartAt", "States", "ProcessorConfig"}

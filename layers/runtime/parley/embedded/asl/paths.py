@@ -1,4 +1,4 @@
-"""JSONPath, as far as it names exactly one value: `$`, `.name`, `['name']`, `[3]`; `$$` for the context object.
+"""JSONPath, as far as it names exactly one value: `$`, `.name`, `['name']`, `[3]`; `$$` for the context.
 
 Filters, wildcards, slices and `..` are refused at load. Pages: "Amazon States Language: Paths" of the
 specification; "Processing input and output in Step Functions".
@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from .errors import RESULT_PATH, RUNTIME, StateError
+from parley.embedded.asl.errors import RESULT_PATH, RUNTIME, StateError
 
 # The context object is built only if a path asks for it.
 Context = Callable[[], dict[str, Any]]

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import data as json_data
-from .errors import ALL, matches
-from .paths import compile_result_path
+from parley.embedded.asl import data as json_data
+from parley.embedded.asl.errors import ALL, matches
+from parley.embedded.asl.paths import compile_result_path
 
 _RETRY_FIELDS = {
     "Comment",

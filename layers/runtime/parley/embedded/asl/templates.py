@@ -1,9 +1,9 @@
-"""Payload templates: the JSON of Parameters, ResultSelector and ItemSelector, where `"key.$"` names a path or a call."""
+"""Payload templates: Parameters, ResultSelector and ItemSelector, where a `"key.$"` names a path or a call."""
 
 from typing import Any
 
-from .intrinsics import compile_intrinsic
-from .paths import Context, Resolver, compile_path
+from parley.embedded.asl.intrinsics import compile_intrinsic
+from parley.embedded.asl.paths import Context, Resolver, compile_path
 
 
 def compile_value(text: Any, field: str) -> Resolver:
