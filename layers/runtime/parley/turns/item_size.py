@@ -6,7 +6,7 @@ from typing import Final
 
 from parley.turns.ports import Item
 
-# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html: 400 KB with attribute names.
+# With attribute names. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
 MAX_ITEM_BYTES: Final = 400 * 1024
 _OTHER_ATTRIBUTES: Final = 512
 """Room for attribute names, numbers and the write id."""
@@ -26,5 +26,5 @@ def check_size(item: Item) -> None:
     size = sum(len(text.encode()) for text in texts)
     if size > room:
         raise ItemTooLarge(
-            f"{item.partition} / {item.sort} would take {size} bytes; an item takes at most {room}: use a blob"
+            f"{item.partition} / {item.sort} would take {size} bytes of at most {room}: use a blob"
         )

@@ -1,0 +1,65 @@
+"""How long we wait for an AWS service, and how often we ask again: one client factory per service.
+
+boto3's own defaults (60 s to connect, 60 s to read, up to ten tries) outlast every Lambda timeout of ours.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from botocore.config import Config
+
+if TYPE_CHECKING:
+    from boto3.session import Session
+    from mypy_boto3_apigatewaymanagementapi import ApiGatewayManagementApiClient
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_ssm import SSMClient
+    from mypy_boto3_stepfunctions import SFNClient
+
+CONNECTIONS = 32
+"""Connections kept per client: at least the threads that one process calls from at once."""
+
+
+def _patient(read_timeout: float) -> Config:
+    return Config(
+        connect_timeout=2,
+        read_timeout=read_timeout,
+        max_pool_connections=CONNECTIONS,
+        retries={"mode": "standard", "total_max_attempts": 4},
+        tcp_keepalive=True,
+    )
+
+
+def dynamodb(session: Session) -> DynamoDBClient:
+    """For DynamoStore. An answer that takes seconds will not come: ask again soon."""
+    return session.client("dynamodb", config=_patient(3))
+
+
+def s3(session: Session) -> S3Client:
+    """For S3Blobs. Values may be megabytes, so the time between two reads is longer."""
+    return session.client("s3", config=_patient(10))
+
+
+def stepfunctions(session: Session) -> SFNClient:
+    """For StepFunctionsOrchestrator."""
+    return session.client("stepfunctions", config=_patient(5))
+
+
+def ssm(session: Session) -> SSMClient:
+    """For SsmSecrets."""
+    return session.client("ssm", config=_patient(5))
+
+
+def apigatewaymanagementapi(session: Session, endpoint_url: str) -> ApiGatewayManagementApiClient:
+    """For ApiGatewayPusher; ``endpoint_url`` is ``https://{api}.execute-api.{region}.amazonaws.com/{stage}``.
+
+    One try of at most two seconds: the frame is in the event log, and a turn does not wait for a client.
+    """
+    config = Config(
+        connect_timeout=1,
+        read_timeout=1,
+        max_pool_connections=CONNECTIONS,
+        retries={"mode": "standard", "total_max_attempts": 1},
+    )
+    return session.client("apigatewaymanagementapi", endpoint_url=endpoint_url, config=config)
