@@ -1,0 +1,83 @@
+"""What is installed: the wheel's contents, and one version of a package wherever it runs."""
+
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("on_http", "on_schedule", "on_socket", "on_task", "parley", "parley_marketer")
+
+
+def pins(name: str) -> dict[str, str]:
+    """The versions that a requirements file pins, by package."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return dict(re.findall(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==([^\s;\\]+)", text, flags=re.MULTILINE))
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    (path,) = folder.glob("parley_agents-*.whl")
+    return zipfile.ZipFile(path)
+
+
+def test_the_wheel_carries_every_package(wheel: zipfile.ZipFile) -> None:
+    names = set(wheel.namelist())
+    for package in PACKAGES:
+        assert f"{package}/__init__.py" in names
+    assert "parley/py.typed" in names
+
+
+def test_the_wheel_carries_the_state_machine_and_the_page_as_they_are(wheel: zipfile.ZipFile) -> None:
+    for folder in ("statemachine", "web"):
+        files = [path for path in (ROOT / folder).rglob("*") if path.is_file()]
+        assert files
+        for path in files:
+            packed = f"parley/_data/{path.relative_to(ROOT).as_posix()}"
+            assert wheel.read(packed) == path.read_bytes()
+
+
+def test_the_wheel_carries_nothing_else(wheel: zipfile.ZipFile) -> None:
+    tops = {name.split("/")[0] for name in wheel.namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == set(PACKAGES)
+
+
+def test_the_command_and_the_example_pack_are_registered() -> None:
+    (command,) = entry_points(group="console_scripts", name="parley")
+    assert callable(command.load())
+    (pack,) = entry_points(group="parley.functions", name="marketer")
+    assert callable(pack.load())
+
+
+def test_the_lambda_layer_runs_the_versions_that_the_tests_run() -> None:
+    layer = pins("layers/runtime/requirements.txt")
+    assert {"aws-lambda-powertools", "httpx", "pydantic"} <= layer.keys()
+    assert layer.items() <= pins("requirements.lock").items()
+    assert pins("requirements.lock").items() <= pins("requirements-dev.lock").items()
+
+
+def test_the_lambda_layer_carries_no_server_and_no_sdk() -> None:
+    assert (
+        not {"boto3", "botocore", "uvicorn", "uvloop", "websockets"}
+        & pins("layers/runtime/requirements.txt").keys()
+    )
+
+
+def test_every_declared_package_is_locked() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    groups = {
+        "requirements.lock": project["project"]["dependencies"],
+        "requirements-dev.lock": project["dependency-groups"]["dev"],
+        "requirements-sam.lock": project["dependency-groups"]["sam"],
+    }
+    for lock, declared in groups.items():
+        names = {re.split(r"[\[<>=!;\s]", entry)[0].lower() for entry in declared}
+        assert names <= pins(lock).keys()
