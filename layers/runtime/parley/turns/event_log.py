@@ -6,7 +6,7 @@ on behind it. Hence no gap and no overlap, without a counter.
 
 A task that runs again must not append its events twice. Events other than chunks have a stable ``event_id``; a
 first try cannot have appended any before it read the tail, and sees whatever is appended behind it; a later try
-reads the turn's events first.
+reads the events since the turn began first.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class EventLog:
         self._partition = keys.thread_partition(conversation.thread_id)
         self._known: set[str] = set()
         self._last = conversation.last_seq
-        self._read_tail(conversation.turn if rerun else None)
+        self._read_tail(rerun=rerun)
 
     @property
     def last_seq(self) -> int:
@@ -116,18 +116,19 @@ class EventLog:
             publish.push(self._runtime, as_events(self._conversation, first, logged))
             return
 
-    def _read_tail(self, turn: int | None) -> None:
-        """Read the last item; for a rerun also everything since the turn began."""
+    def _read_tail(self, *, rerun: bool) -> None:
+        """Read the last item; for a rerun everything behind ``last_seq``, where the turn began or the last one ended."""
+        page = 50 if rerun else 1
         before: str | None = None
         while True:
             items = self._runtime.store.query(
-                self._partition, keys.EVENTS, after=before, limit=1 if turn is None else 50, descending=True
+                self._partition, keys.EVENTS, after=before, limit=page, descending=True
             )
             for item in items:
-                if turn is not None and first_seq(item) <= self._conversation.last_seq:
+                if rerun and first_seq(item) <= self._conversation.last_seq:
                     return
                 self._absorb(item)
-            if turn is None or len(items) < 50:
+            if not rerun or len(items) < page:
                 return
             before = items[-1].sort
 

@@ -73,10 +73,10 @@ def put(
     put_body(runtime, item, if_version=if_version)
 
 
-def put_once(runtime: Runtime, partition: str, sort: str, value: V) -> V:
+def put_once(runtime: Runtime, partition: str, sort: str, value: V, *, expires_at: int | None = None) -> V:
     """Store a value under a deterministic key, or return the one that is there: whoever wrote first, won."""
     try:
-        put(runtime, partition, sort, value, if_version=0)
+        put(runtime, partition, sort, value, if_version=0, expires_at=expires_at)
     except ConditionFailed as failed:
         if failed.stored is None:
             raise

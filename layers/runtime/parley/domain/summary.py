@@ -1,0 +1,20 @@
+"""The rolling summary: a bounded digest of a thread's turns, for prompts whose window no longer shows them."""
+
+from __future__ import annotations
+
+from parley.domain.conversation import SUMMARY_LIMIT
+
+_SAID = 240
+
+
+def rolled(summary: str, user: str, reply: str) -> str:
+    """The summary with one more turn, its oldest lines given up beyond ``SUMMARY_LIMIT`` characters."""
+    lines = [*summary.splitlines(), f"User: {_short(user)}", f"Assistant: {_short(reply)}"]
+    while len(lines) > 1 and sum(len(line) + 1 for line in lines) > SUMMARY_LIMIT:
+        lines.pop(0)
+    return "\n".join(lines)
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _SAID else flat[: _SAID - 1] + "…"

@@ -1,0 +1,113 @@
+"""Closing a turn, however it ended: open calls answered, proposals settled, the aggregate freed."""
+
+from __future__ import annotations
+
+from parley.domain import keys
+from parley.domain.conversation import Conversation
+from parley.domain.messages import Message, MessageKind
+from parley.domain.proposals import Outcome
+from parley.domain.protocol import finish_turn, should_hand_over
+from parley.domain.summary import rolled
+from parley.domain.values import Value
+from parley.turns import conversations, history
+from parley.turns.calls import OpenCall, decision_of, read_proposal, respond, settle
+from parley.turns.event_log import EventLog
+from parley.turns.ports import FunctionOutcome
+from parley.turns.projects import get_agent
+from parley.turns.records import load, put
+from parley.turns.runtime import Runtime
+from parley.turns.task import Scope, Task
+
+
+class Reply(Value):
+    """A turn's reply, kept under its reference ``{thread_id}/{turn}``."""
+
+    thread_id: str
+    turn: int
+    message_id: str
+    content: str
+    finish_reason: str | None = None
+
+
+def reply_ref(thread_id: str, turn: int) -> str:
+    """The reference of a reply: stable, so that a repeated write is the same row."""
+    return f"{thread_id}/{turn}"
+
+
+def close_open_calls(runtime: Runtime, log: EventLog, scope: Scope, words: str) -> None:
+    """Give every call of the last reply that has no response yet a failed one."""
+    agent = get_agent(runtime, scope.conversation.project_id, scope.agent_id)
+    messages = history.recent(runtime, scope, agent.history_window)
+    replies = [m for m in messages if m.turn == scope.turn and m.tool_calls]
+    if not replies:
+        return
+    last = replies[-1]
+    for index, call in enumerate(last.tool_calls):
+        if not any(_answers(m, scope.turn, last.step, index) for m in messages):
+            opened = OpenCall(scope, agent, last, call, index, last.step, agent.function(call.name))
+            respond(runtime, log, opened, FunctionOutcome(words, ok=False))
+
+
+def _answers(message: Message, turn: int, step: int, index: int) -> bool:
+    place = (message.turn, message.step, message.call)
+    return message.kind is MessageKind.TOOL_RESPONSE and place == (turn, step, index)
+
+
+def settle_proposals(runtime: Runtime, conversation: Conversation) -> None:
+    """Complete the records of the turn's proposals before the aggregate forgets them."""
+    for entry in conversation.proposals:
+        stored = read_proposal(runtime, entry.proposal_id)
+        if stored is not None and stored.value.decision is None:
+            outcome = entry.outcome or Outcome.CANCELLED
+            settle(
+                runtime, stored, decision_of(runtime, conversation.thread_id, outcome, entry.decision)
+            )
+
+
+def finish(runtime: Runtime, task: Task, scope: Scope, log: EventLog, reply: Message | None) -> Conversation:
+    """The save that ends the root's turn."""
+    settle_proposals(runtime, conversations.get(runtime, scope.conversation.thread_id))
+    run_id = task.run.run_id
+    conversation = scope.conversation
+    ref = reply_ref(conversation.thread_id, scope.turn) if reply else None
+    summary = conversation.summary
+    if reply:
+        asked = load(runtime, scope.partition, keys.message(scope.thread_id, scope.turn, 0), Message)
+        summary = rolled(summary, asked.value.content if asked else "", reply.content)
+    now = runtime.clock.now()
+    return conversations.change(
+        runtime,
+        run_id.thread_id,
+        lambda c: finish_turn(c, run_id, reply_ref=ref, summary=summary, last_seq=log.last_seq, now=now),
+    )
+
+
+def after_turn(conversation: Conversation) -> str:
+    """The state that follows a closed turn."""
+    return "ContinueAsNew" if should_hand_over(conversation) else "ReceiveMessage"
+
+
+class RunRecord(Value):
+    """A run that is over, for the chain of runs. ``status``: continued, inactive or completed."""
+
+    generation: int
+    status: str
+    turns: int
+    attempts: int
+    started_at: float
+    stopped_at: float
+
+
+def record_run(runtime: Runtime, conversation: Conversation, status: str) -> None:
+    """Write the record of the current run, before the save that ends it."""
+    run = conversation.run
+    record = RunRecord(
+        generation=run.generation,
+        status=status,
+        turns=run.turns,
+        attempts=run.attempt,
+        started_at=run.started_at,
+        stopped_at=runtime.clock.now(),
+    )
+    partition = keys.thread_partition(conversation.thread_id)
+    put(runtime, partition, keys.run_record(run.generation), record, if_version=None)

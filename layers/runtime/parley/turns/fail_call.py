@@ -1,0 +1,24 @@
+"""FailCall: a call that retries could not cure gets its one, failed, response."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parley.domain.errors import StaleRun
+from parley.turns.calls import open_call, respond
+from parley.turns.failures import words_for
+from parley.turns.ports import FunctionOutcome
+from parley.turns.runtime import Runtime
+from parley.turns.task import Task, open_log
+
+
+def fail_call(runtime: Runtime, task: Task) -> dict[str, Any]:
+    """Ends quietly for a stale run: this state has no Catch."""
+    try:
+        opened = open_call(runtime, task)
+    except StaleRun:
+        return {}
+    log = open_log(runtime, task, opened.scope)
+    words = words_for(task.input.error).message
+    respond(runtime, log, opened, FunctionOutcome(f"{opened.call.name} failed: {words}", ok=False))
+    return {}

@@ -1,0 +1,187 @@
+"""InvokeModel: call the provider with the stored prompt, stream its reply as events, record it once."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from parley.domain import keys
+from parley.domain.agents import AgentFunction, ClassFunction, SubagentFunction
+from parley.domain.errors import RetryableProviderError, StaleRun
+from parley.domain.events import EventName, NewEvent
+from parley.domain.messages import Message, MessageKind, ToolCall
+from parley.domain.protocol import count_calls
+from parley.prompts.prompt import Prompt
+from parley.turns import conversations, history
+from parley.turns.event_log import EventLog
+from parley.turns.projects import get_agent
+from parley.turns.records import load
+from parley.turns.runtime import Runtime
+from parley.turns.streaming import Interrupted, ReplyDraft, Streamer, run_stream
+from parley.turns.task import Scope, Task, enter, open_log
+
+CALL_LIMIT = 40
+"""Calls of one reply that are kept; a model that asks for more is told of these only."""
+EXPIRY_MARGIN = 2
+"""Seconds by which the confirmation timer fires after ``expires_at``, so that clocks may differ."""
+
+
+def invoke_model(runtime: Runtime, task: Task) -> dict[str, Any]:
+    """Returns ``{"next", "turn", "step", "calls", "wait_seconds"}``."""
+    scope = enter(runtime, task)
+    step = task.input.turn.step
+    if scope.conversation.cancelled:
+        return _result("RecordReply", scope, step)
+    log = open_log(runtime, task, scope)
+    message = history.model_message(runtime, scope, step)
+    if message is None:
+        try:
+            message = _call(runtime, task, scope, log, step)
+        except Interrupted:
+            return _interrupted(runtime, task, scope, step)
+        except RetryableProviderError as error:
+            wait = error.retry_after
+            if wait is None or not runtime.settings.retry_after_here < wait <= runtime.settings.retry_after_limit:
+                raise
+            return _result("WaitForProvider", scope, step, wait=math.ceil(wait))
+    log.append(*_closing_events(scope, message))
+    if not message.tool_calls:
+        return _result("RecordReply", scope, step)
+    run_id = task.run.run_id
+    calls = len(message.tool_calls)
+    conversations.change(runtime, run_id.thread_id, lambda c: count_calls(c, run_id, calls), known=scope.stored)
+    return _result("HandleToolCalls", scope, step, calls=_route_calls(runtime, scope, message))
+
+
+def _result(
+    state: str, scope: Scope, step: int, *, calls: list[dict[str, Any]] | None = None, wait: int = 0
+) -> dict[str, Any]:
+    return {"next": state, "turn": scope.turn, "step": step, "calls": calls or [], "wait_seconds": wait}
+
+
+def _interrupted(runtime: Runtime, task: Task, scope: Scope, step: int) -> dict[str, Any]:
+    """Cancelled: RecordReply closes the turn. Otherwise another run took over: StaleRun."""
+    enter(runtime, task)
+    return _result("RecordReply", scope, step)
+
+
+def _call(runtime: Runtime, task: Task, scope: Scope, log: EventLog, step: int) -> Message:
+    found = load(runtime, scope.partition, keys.prompt(scope.thread_id, scope.turn, step), Prompt)
+    if found is None:
+        raise LookupError(f"no prompt for turn {scope.turn}, step {step}")
+    prompt = found.value
+    message_id = keys.model_message_id(scope.thread_id, scope.turn, step)
+    attempt = _attempt(task)
+    if attempt > 1:
+        reset = f"{message_id}:{attempt}:reset"
+        log.append(scope.event(EventName.MessageReset, reset, message_id=message_id, attempt=attempt))
+    streamer = Streamer(log, scope, message_id, attempt, step)
+    draft = _stream(runtime, task, prompt, streamer)
+    message = _message(runtime, scope, step, message_id, prompt, draft)
+    return history.record(runtime, scope, keys.message(scope.thread_id, scope.turn, step), message)
+
+
+def _attempt(task: Task) -> int:
+    """Counts the tries of this model call: retries within an execution, and executions."""
+    return 1 + task.retry_count + 100 * (task.run.attempt - 1)
+
+
+def _stream(runtime: Runtime, task: Task, prompt: Prompt, streamer: Streamer) -> ReplyDraft:
+    """The whole reply; a short Retry-After before any text is waited out here, once."""
+    provider = runtime.providers.get(prompt.provider)
+
+    def may_go_on() -> bool:
+        try:
+            return not enter(runtime, task).conversation.cancelled
+        except StaleRun:
+            return False
+
+    try:
+        return run_stream(provider.stream(prompt), streamer, runtime.settings, may_go_on)
+    except RetryableProviderError as error:
+        wait = error.retry_after
+        if wait is None or wait > runtime.settings.retry_after_here or streamer.draft.text or streamer.draft.calls:
+            raise
+    runtime.clock.sleep(wait)
+    return run_stream(provider.stream(prompt), streamer, runtime.settings, may_go_on)
+
+
+def _message(
+    runtime: Runtime, scope: Scope, step: int, message_id: str, prompt: Prompt, draft: ReplyDraft
+) -> Message:
+    calls = draft.tool_calls(scope.thread_id, scope.turn, step)[:CALL_LIMIT]
+    finish = draft.finish
+    metadata: dict[str, Any] = {"provider": prompt.provider, "model": prompt.model}
+    if finish and finish.provider_data:
+        metadata["provider_data"] = finish.provider_data
+    return Message(
+        id=message_id,
+        kind=MessageKind.ASSISTANT_TOOL_CALL if calls else MessageKind.ASSISTANT_MESSAGE,
+        role="assistant",
+        content="".join(draft.text),
+        timestamp=runtime.clock.now(),
+        turn=scope.turn,
+        step=step,
+        tool_calls=calls,
+        finish_reason=finish.reason if finish else None,
+        usage=finish.usage if finish else None,
+        metadata=metadata,
+    )
+
+
+def message_end(scope: Scope, message: Message) -> NewEvent:
+    """The event that ends a reply's text."""
+    usage = message.usage.model_dump() if message.usage else None
+    return scope.event(
+        EventName.MessageEnd,
+        f"{message.id}:end",
+        message_id=message.id,
+        content=message.content,
+        finish_reason=message.finish_reason,
+        usage=usage,
+    )
+
+
+def _closing_events(scope: Scope, message: Message) -> list[NewEvent]:
+    """What follows a reply with calls; a final reply's MessageEnd comes with RecordReply."""
+    if not message.tool_calls:
+        return []
+    ends = [message_end(scope, message)] if message.content else []
+    return ends + [
+        scope.event(
+            EventName.ToolCall,
+            f"{call.tool_call_id}:call",
+            tool_call_id=call.tool_call_id,
+            name=call.name,
+            arguments=call.arguments,
+        )
+        for call in message.tool_calls
+    ]
+
+
+def _route_calls(runtime: Runtime, scope: Scope, message: Message) -> list[dict[str, Any]]:
+    """The Map's items: which state answers each call."""
+    agent = get_agent(runtime, scope.conversation.project_id, scope.agent_id)
+    timeout = agent.confirmation_seconds + EXPIRY_MARGIN
+    return [
+        {
+            "index": index,
+            "tool_call_id": call.tool_call_id,
+            "next": _state_for(runtime, agent.function(call.name), call),
+            "timeout_seconds": timeout,
+        }
+        for index, call in enumerate(message.tool_calls)
+    ]
+
+
+def _state_for(runtime: Runtime, function: AgentFunction | None, call: ToolCall) -> str:
+    """A call that cannot succeed goes straight to RunTool, which tells the model why; nobody is asked about it."""
+    if function is None or call.arguments_error:
+        return "RunTool"
+    if isinstance(function.implementation, ClassFunction) and runtime.functions.validate(
+        function.implementation.class_name, call.arguments
+    ):
+        return "RunTool"
+    if function.requires_user_confirmation:
+        return "AwaitConfirmation"
+    return "OpenSubthread" if isinstance(function.implementation, SubagentFunction) else "RunTool"

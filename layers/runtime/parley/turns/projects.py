@@ -1,0 +1,141 @@
+"""Projects, their members and agents, and who may see what."""
+
+from __future__ import annotations
+
+import uuid
+from enum import StrEnum
+
+from pydantic import Field
+
+from parley.domain import keys
+from parley.domain.agents import Agent
+from parley.domain.conversation import Conversation
+from parley.domain.errors import NotFound
+from parley.domain.values import Value
+from parley.turns import conversations
+from parley.turns.ports import ConditionFailed
+from parley.turns.records import Stored, load, parse, put
+from parley.turns.runtime import Runtime
+
+AGENT_LIMIT = 200
+
+
+class Role(StrEnum):
+    """A member's role. Owners manage members and agents; approvers see and decide what waits in the project."""
+
+    OWNER = "owner"
+    MEMBER = "member"
+    APPROVER = "approver"
+
+
+class Project(Value):
+    """A project as it is answered."""
+
+    project_id: str
+    name: str = Field(min_length=1, max_length=200)
+
+
+class Member(Value):
+    """A user's membership."""
+
+    role: Role
+
+
+class AgentUse(Value):
+    """When a user last used an agent, epoch seconds."""
+
+    at: float
+
+
+def not_found(what: str) -> NotFound:
+    """The one answer for what is not there and what is not the caller's."""
+    return NotFound("not_found", f"There is no such {what}.")
+
+
+def require_member(runtime: Runtime, user_id: str, project_id: str) -> Role:
+    """The caller's role. Raises NotFound for a project that is not theirs."""
+    found = load(runtime, keys.project_partition(project_id), keys.member(user_id), Member)
+    if found is None:
+        raise not_found("project")
+    return found.value.role
+
+
+def require_owner(runtime: Runtime, user_id: str, project_id: str) -> None:
+    """Raises NotFound unless the caller owns the project."""
+    if require_member(runtime, user_id, project_id) is not Role.OWNER:
+        raise NotFound("not_found", "Only an owner of this project can do that.")
+
+
+def require_thread(runtime: Runtime, user_id: str, project_id: str, thread_id: str) -> Stored[Conversation]:
+    """The caller's own thread. Raises NotFound otherwise."""
+    require_member(runtime, user_id, project_id)
+    stored = conversations.find(runtime, thread_id)
+    if stored is None or (stored.value.user_id, stored.value.project_id) != (user_id, project_id):
+        raise not_found("thread")
+    return stored
+
+
+def create_project(runtime: Runtime, user_id: str, name: str) -> Project:
+    """A new project, owned by its creator."""
+    project = Project(project_id=uuid.uuid4().hex[:12], name=name)
+    partition = keys.project_partition(project.project_id)
+    put(runtime, partition, keys.member(user_id), Member(role=Role.OWNER), if_version=0)
+    put(runtime, partition, keys.PROJECT, project, if_version=0)
+    return project
+
+
+def ensure_project(runtime: Runtime, project: Project) -> bool:
+    """Make a project of a known id, unless it is there. Returns whether it was made."""
+    try:
+        put(runtime, keys.project_partition(project.project_id), keys.PROJECT, project, if_version=0)
+    except ConditionFailed:
+        return False
+    return True
+
+
+def set_member(runtime: Runtime, project_id: str, user_id: str, role: Role) -> Member:
+    """Give a user a role."""
+    member = Member(role=role)
+    put(runtime, keys.project_partition(project_id), keys.member(user_id), member, if_version=None)
+    return member
+
+
+def ensure_member(runtime: Runtime, project_id: str, user_id: str, role: Role) -> None:
+    """Give a user a role, unless they have one."""
+    try:
+        put(runtime, keys.project_partition(project_id), keys.member(user_id), Member(role=role), if_version=0)
+    except ConditionFailed:
+        return
+
+
+def get_agent(runtime: Runtime, project_id: str, agent_id: str) -> Agent:
+    """An agent. Raises NotFound."""
+    found = load(runtime, keys.project_partition(project_id), keys.agent(agent_id), Agent)
+    if found is None:
+        raise not_found("agent")
+    return found.value
+
+
+def put_agent(runtime: Runtime, project_id: str, agent: Agent) -> Agent:
+    """Add or replace an agent."""
+    put(runtime, keys.project_partition(project_id), keys.agent(agent.agent_id), agent, if_version=None)
+    return agent
+
+
+def list_agents(runtime: Runtime, project_id: str) -> list[Agent]:
+    """All agents of a project, by id."""
+    items = runtime.store.query(keys.project_partition(project_id), keys.AGENTS, limit=AGENT_LIMIT)
+    return [parse(runtime, item, Agent).value for item in items]
+
+
+def note_use(runtime: Runtime, project_id: str, user_id: str, agent_id: str) -> None:
+    """Record that the user started a conversation with the agent now."""
+    use = AgentUse(at=runtime.clock.now())
+    put(runtime, keys.project_partition(project_id), keys.agent_use(user_id, agent_id), use, if_version=None)
+
+
+def last_uses(runtime: Runtime, project_id: str, user_id: str) -> dict[str, float]:
+    """Agent id to the time of the user's last use."""
+    prefix = keys.agent_use(user_id, "")
+    items = runtime.store.query(keys.project_partition(project_id), prefix, limit=AGENT_LIMIT)
+    return {item.sort.removeprefix(prefix): parse(runtime, item, AgentUse).value.at for item in items}
