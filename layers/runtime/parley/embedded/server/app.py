@@ -1,0 +1,78 @@
+"""The ASGI application: one port for HTTP and WebSockets, and what has to be done now and then."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+
+from parley.embedded.server.contracts import InvocationContext, Service
+from parley.embedded.server.http import WORKERS, HttpServer, Receive, Scope, Send
+from parley.embedded.server.websocket import SocketServer
+from parley.embedded.server.workers import Workers
+
+REPAIR_SECONDS = 60.0
+_SWEEP_SECONDS = 15.0
+_log = logging.getLogger("parley.server")
+
+
+class Application:
+    """Serves a Service. `keep_house` has to run in the same event loop for as long as it serves."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._workers = Workers("parley-http", WORKERS)
+        self._http = HttpServer(service, self._workers)
+        self._sockets = SocketServer(service, self._workers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The ASGI entry point."""
+        server = self._http if scope["type"] == "http" else self._sockets
+        try:
+            await server.serve(scope, receive, send)
+        except OSError:
+            pass  # the client went away in the middle
+        except Exception:
+            _log.exception("%s %s failed", scope["type"], scope["path"])
+            raise
+
+    async def keep_house(self) -> None:
+        """What EventBridge and DynamoDB's TTL do on AWS: repair, and throw expired items away."""
+        loop = asyncio.get_running_loop()
+        repair_at = loop.time() + REPAIR_SECONDS
+        while True:
+            await asyncio.sleep(_SWEEP_SECONDS)
+            self._service.hub.end_overdue(loop.time())
+            if loop.time() >= repair_at:
+                repair_at = loop.time() + REPAIR_SECONDS
+                await self._repair()
+
+    def stop(self) -> None:
+        """Let the threads end."""
+        self._workers.stop()
+        self._http.stop()
+
+    async def _repair(self) -> None:
+        event = schedule_event(self._service.now())
+        try:
+            await self._workers.run(
+                lambda: self._service.handlers.repair(event, InvocationContext("on_schedule"))
+            )
+            await self._workers.run(self._service.purge)
+        except Exception:  # noqa: BLE001 - whatever it was, the next minute is another try
+            _log.exception("repair failed; it is tried again in a minute")
+
+
+def schedule_event(now: float) -> dict[str, object]:
+    """The event of an EventBridge schedule."""
+    return {
+        "version": "0",
+        "id": "embedded",
+        "detail-type": "Scheduled Event",
+        "source": "aws.events",
+        "account": "000000000000",
+        "time": datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "region": "local",
+        "resources": ["arn:aws:events:local:000000000000:rule/repair"],
+        "detail": {},
+    }
