@@ -1,0 +1,1 @@
+"""The state machine: its graph, and the shipped file in both interpreters."""
