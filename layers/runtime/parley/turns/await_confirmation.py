@@ -13,6 +13,7 @@ from parley.domain.protocol import propose
 from parley.prompts.question import confirmation_question
 from parley.turns import conversations, history
 from parley.turns.calls import OpenCall, open_call, read_proposal
+from parley.turns.invoke_model import EXPIRY_MARGIN
 from parley.turns.ports import ConditionFailed, IndexKey
 from parley.turns.records import put
 from parley.turns.runtime import Runtime
@@ -23,7 +24,7 @@ def await_confirmation(runtime: Runtime, task: Task) -> dict[str, Any]:
     """The proposal's record first, then the aggregate with the token, then the events."""
     opened = open_call(runtime, task)
     log = open_log(runtime, task, opened.scope)
-    proposal = _record(runtime, opened)
+    proposal = _record(runtime, opened, task.call.timeout_seconds - EXPIRY_MARGIN)
     run_id = task.run.run_id
     entry = OpenProposal(
         proposal_id=proposal.proposal_id,
@@ -49,13 +50,18 @@ def await_confirmation(runtime: Runtime, task: Task) -> dict[str, Any]:
         )
     )
     current = conversation.proposal(proposal.proposal_id)
-    if current and current.outcome and task.token:
+    over = runtime.clock.now() >= proposal.expires_at
+    if current and (current.outcome or over) and task.token:
         runtime.orchestrator.wake(task.token)
     return {}
 
 
-def _record(runtime: Runtime, opened: OpenCall) -> Proposal:
-    """The proposal as it was first recorded: its expiry does not move when this state runs again."""
+def _record(runtime: Runtime, opened: OpenCall, seconds: int) -> Proposal:
+    """The proposal as it was first recorded.
+
+    Its expiry counts from the reply that asked for it: it does not move when this state runs again, and the
+    timer, which starts later, cannot fire before it.
+    """
     scope, call, function = opened.scope, opened.call, opened.function
     now = runtime.clock.now()
     conversation = scope.conversation
@@ -74,7 +80,7 @@ def _record(runtime: Runtime, opened: OpenCall) -> Proposal:
         arguments=call.arguments,
         question=confirmation_question(function.confirmation_question if function else None, call.name, call.arguments),
         created_at=now,
-        expires_at=now + opened.agent.confirmation_seconds,
+        expires_at=opened.message.timestamp + seconds,
     )
     listed = IndexKey(keys.listed_proposals(proposal.project_id), conversations.sortable(now))
     try:

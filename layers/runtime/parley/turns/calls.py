@@ -44,7 +44,7 @@ class OpenCall:
         """The id of the call's proposal, if it has or gets one."""
         return keys.proposal_id_for(self.scope.thread_id, self.scope.turn, self.step, self.index)
 
-    def event(self, name: EventName, part: str, **data: Any) -> NewEvent:
+    def event(self, name: EventName, part: str, /, **data: Any) -> NewEvent:
         """An event of this call with a stable id."""
         return self.scope.event(name, f"{self.call.tool_call_id}:{part}", **data)
 

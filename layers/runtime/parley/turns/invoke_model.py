@@ -16,18 +16,20 @@ from parley.turns import conversations, history
 from parley.turns.event_log import EventLog
 from parley.turns.projects import get_agent
 from parley.turns.records import load
-from parley.turns.runtime import Runtime
+from parley.turns.runtime import Runtime, Settings
 from parley.turns.streaming import Interrupted, ReplyDraft, Streamer, run_stream
 from parley.turns.task import Scope, Task, enter, open_log
 
 CALL_LIMIT = 40
 """Calls of one reply that are kept; a model that asks for more is told of these only."""
-EXPIRY_MARGIN = 2
-"""Seconds by which the confirmation timer fires after ``expires_at``, so that clocks may differ."""
+EXPIRY_MARGIN = 5
+"""Seconds by which the confirmation timer fires after ``expires_at`` at the earliest, so that clocks may differ."""
+WAITS_PER_CALL = 5
+"""How often one model call may be put off by a long Retry-After."""
 
 
 def invoke_model(runtime: Runtime, task: Task) -> dict[str, Any]:
-    """Returns ``{"next", "turn", "step", "calls", "wait_seconds"}``."""
+    """Returns ``{"next", "turn", "step", "calls", "wait_seconds", "waits"}``."""
     scope = enter(runtime, task)
     step = task.input.turn.step
     if scope.conversation.cancelled:
@@ -41,9 +43,10 @@ def invoke_model(runtime: Runtime, task: Task) -> dict[str, Any]:
             return _interrupted(runtime, task, scope, step)
         except RetryableProviderError as error:
             wait = error.retry_after
-            if wait is None or not runtime.settings.retry_after_here < wait <= runtime.settings.retry_after_limit:
+            waits = task.input.turn.waits + 1
+            if wait is None or waits > WAITS_PER_CALL or not _worth_waiting(runtime.settings, wait):
                 raise
-            return _result("WaitForProvider", scope, step, wait=math.ceil(wait))
+            return _result("WaitForProvider", scope, step, wait=math.ceil(wait), waits=waits)
     log.append(*_closing_events(scope, message))
     if not message.tool_calls:
         return _result("RecordReply", scope, step)
@@ -53,10 +56,21 @@ def invoke_model(runtime: Runtime, task: Task) -> dict[str, Any]:
     return _result("HandleToolCalls", scope, step, calls=_route_calls(runtime, scope, message))
 
 
+def _worth_waiting(settings: Settings, wait: float) -> bool:
+    return settings.retry_after_here < wait <= settings.retry_after_limit
+
+
 def _result(
-    state: str, scope: Scope, step: int, *, calls: list[dict[str, Any]] | None = None, wait: int = 0
+    state: str,
+    scope: Scope,
+    step: int,
+    *,
+    calls: list[dict[str, Any]] | None = None,
+    wait: int = 0,
+    waits: int = 0,
 ) -> dict[str, Any]:
-    return {"next": state, "turn": scope.turn, "step": step, "calls": calls or [], "wait_seconds": wait}
+    where = {"next": state, "turn": scope.turn, "step": step}
+    return {**where, "calls": calls or [], "wait_seconds": wait, "waits": waits}
 
 
 def _interrupted(runtime: Runtime, task: Task, scope: Scope, step: int) -> dict[str, Any]:

@@ -151,7 +151,7 @@ class Streamer:
                 break
         self._add(EventName.FunctionArgumentsChunk, None, tool_call_id=call_id, text=text)
 
-    def _add(self, name: EventName, event_id: str | None, **data: Any) -> None:
+    def _add(self, name: EventName, event_id: str | None, /, **data: Any) -> None:
         self._waiting.append(self._scope.event(name, event_id, message_id=self._message_id, **data))
 
 

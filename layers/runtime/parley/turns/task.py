@@ -36,10 +36,11 @@ class RunRef(Value):
 
 
 class StepRef(Value):
-    """Where a turn stands: its number and the model call within it."""
+    """Where a turn stands: its number, the model call within it, and how often the provider put that off."""
 
     turn: int = 0
     step: int = 0
+    waits: int = 0
 
 
 class CallRef(Value):
@@ -131,7 +132,7 @@ class Scope:
         """Where everything of the tree lies."""
         return keys.thread_partition(self.conversation.thread_id)
 
-    def event(self, name: EventName, event_id: str | None, **data: Any) -> NewEvent:
+    def event(self, name: EventName, event_id: str | None, /, **data: Any) -> NewEvent:
         """An event of this thread."""
         sub = self.subthread
         return NewEvent.model_construct(

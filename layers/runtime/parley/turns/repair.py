@@ -1,0 +1,94 @@
+"""Repair: deliver whatever was committed and not signalled, and start dead runs again.
+
+Found through the ``due`` index, never by a scan. Safe at any time, and twice at once: every move is a save on
+condition, and every signal may be sent again.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from parley.domain import keys
+from parley.domain.conversation import Conversation, RunId, RunStatus, StartRun, WakeToken, signals
+from parley.domain.protocol import new_attempt
+from parley.turns import conversations
+from parley.turns.ports import ExecutionStatus
+from parley.turns.runtime import Runtime
+
+PAGE = 100
+_ROOT_EXECUTION = re.compile(r"^(?P<thread>[0-9a-f-]{36})-(?P<generation>\d+)-(?P<attempt>\d+)$")
+
+
+@dataclass(slots=True)
+class Repaired:
+    """What a pass did."""
+
+    looked_at: int = 0
+    signalled: int = 0
+    restarted: int = 0
+
+
+def repair_due(runtime: Runtime) -> Repaired:
+    """Look at every thread whose time has come."""
+    done = Repaired()
+    until = conversations.sortable(runtime.clock.now())
+    for shard in keys.DUE_SHARDS:
+        after: str | None = None
+        while True:
+            items = runtime.store.query_index("due", shard, after=after, until=until, limit=PAGE)
+            for item in items:
+                thread_id = item.partition.removeprefix(keys.thread_partition(""))
+                examine(runtime, thread_id, done)
+            if len(items) < PAGE or items[-1].due is None:
+                break
+            after = items[-1].due.sort
+    return done
+
+
+def repair_execution(runtime: Runtime, name: str) -> Repaired:
+    """Look at the thread of an execution that ended badly; nested ones are their parents' business."""
+    done = Repaired()
+    if match := _ROOT_EXECUTION.match(name):
+        examine(runtime, match["thread"], done)
+    return done
+
+
+def examine(runtime: Runtime, thread_id: str, done: Repaired) -> None:
+    """Signal what waits to be signalled; start the next attempt of a run whose execution is dead or missing."""
+    stored = conversations.find(runtime, thread_id)
+    if stored is None or stored.value.run.status is RunStatus.CLOSED:
+        return
+    done.looked_at += 1
+    conversation = stored.value
+    if _dead(runtime, conversation):
+        dead = conversation.run_id
+        conversation = conversations.change(runtime, thread_id, lambda c: new_attempt(c, dead), known=stored)
+        done.restarted += 1
+    elif conversation.run.status is RunStatus.RUNNING and not signals(conversation):
+        _look_again_later(runtime, conversation)
+    for signal in signals(conversation):
+        done.signalled += 1
+        match signal:
+            case StartRun(name, payload):
+                runtime.orchestrator.start(name, payload)
+            case WakeToken(token):
+                runtime.orchestrator.wake(token)
+
+
+def _dead(runtime: Runtime, conversation: Conversation) -> bool:
+    """Whether the run's execution can do nothing more. A starting run's may simply not be there yet."""
+    status = runtime.orchestrator.status(keys.execution_name(*conversation.run_id))
+    if status is None:
+        return conversation.run.status is not RunStatus.STARTING
+    return status is not ExecutionStatus.RUNNING
+
+
+def _look_again_later(runtime: Runtime, conversation: Conversation) -> None:
+    """The run is alive: move its due time on."""
+    run_id: RunId = conversation.run_id
+    conversations.change(
+        runtime,
+        conversation.thread_id,
+        lambda c: c.but() if c.run_id == run_id and not signals(c) else c,
+    )
