@@ -38,7 +38,7 @@ class ToolSpec(Value):
 
 
 class Prompt(Value):
-    """What a model call sends: ``system`` and ``messages`` for providers that converse, ``text`` for those that do not."""
+    """What a model call sends: ``system`` and ``messages``, or ``text`` if the model does not converse."""
 
     provider: str
     model: str
