@@ -1,0 +1,1 @@
+"""Model providers: wire formats, addresses, one place for HTTP, and the scripted provider."""

@@ -1,0 +1,55 @@
+"""The providers that speak a known wire: one row each.
+
+A row says where a provider is, how it wants its key and what it can do. A provider with a wire of its own
+adds a module to ``wire/`` and a row here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from parley.domain.agents import Capabilities
+from parley.providers.wire import openai_chat
+from parley.providers.wire.protocol import Wire
+
+AuthStyle = Literal["bearer", "x-api-key", "x-goog-api-key"]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A provider. ``base_url_setting`` and ``key_setting`` name the settings that configure it.
+
+    ``needs_key=False``: configured without any setting. ``headers``: sent with every request;
+    ``header_settings`` maps further header names to settings, sent if set. ``renamed_at_home``: body fields
+    that the provider's own servers call differently from the compatible ones that a base URL may point to.
+    """
+
+    name: str
+    wire: Wire
+    base_url: str
+    base_url_setting: str
+    key_setting: str
+    auth: AuthStyle = "bearer"
+    needs_key: bool = True
+    capabilities: Capabilities = field(default_factory=Capabilities)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    header_settings: Mapping[str, str] = field(default_factory=dict)
+    renamed_at_home: Mapping[str, str] = field(default_factory=dict)
+
+
+def endpoints() -> tuple[Endpoint, ...]:
+    """All rows."""
+    return (
+        Endpoint(
+            name="openai",
+            wire=openai_chat,
+            base_url="https://api.openai.com/v1",
+            base_url_setting="OPENAI_BASE_URL",
+            key_setting="OPENAI_API_KEY",
+            header_settings={"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"},
+            # Its reasoning models refuse the older name, which is the one that compatible servers know.
+            renamed_at_home={"max_tokens": "max_completion_tokens"},
+        ),
+    )

@@ -1,0 +1,189 @@
+"""The one place where model providers are called over HTTP.
+
+Owns addresses, keys, time limits and what becomes of a failed request. What is said is the wire's business.
+
+::
+
+    no connection                   ProviderUnavailable
+    no byte in time, or too long    ProviderTimeout
+    broken behind the status line   StreamCut
+    any status but 2xx              what the wire's ``decode_error`` says
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from parley.domain.agents import Capabilities
+from parley.domain.errors import (
+    ProviderError,
+    ProviderNotConfigured,
+    ProviderTimeout,
+    ProviderUnavailable,
+    StreamCut,
+)
+from parley.prompts.prompt import Prompt
+from parley.providers.endpoints import Endpoint
+from parley.providers.wire.sse import decode_lines
+from parley.turns.ports import Delta, Secrets
+
+_ERROR_BYTES = 65_536
+_KEY_LIKE = re.compile(r"(?i)\b(?:sk|gsk|hf|r8)[-_][A-Za-z0-9_\-*.]{8,}|\bBearer\s+\S+|\bAIza[\w-]{20,}")
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimits:
+    """Seconds. ``total`` is looked at whenever bytes come, so a call lasts at most ``total + read``."""
+
+    connect: float = 10.0
+    read: float = 120.0
+    total: float = 240.0
+
+
+class HttpProvider:
+    """A provider over HTTP: a row, the installation's settings and a shared client."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        secrets: Secrets,
+        client: Callable[[], httpx.Client],
+        *,
+        limits: TimeLimits | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.name = endpoint.name
+        self._endpoint = endpoint
+        self._secrets = secrets
+        self._client = client
+        self._limits = limits or TimeLimits()
+        self._monotonic = monotonic
+
+    def capabilities(self) -> Capabilities:
+        """The row's."""
+        return self._endpoint.capabilities
+
+    def is_configured(self) -> bool:
+        """With a key; or with a base URL of one's own, for local servers that want none."""
+        return not self._endpoint.needs_key or bool(self._key() or self._own_base_url())
+
+    def stream(self, prompt: Prompt) -> Iterator[Delta]:
+        """Call the model; see the port. The request is made when the first delta is asked for."""
+        key = self._key()
+        try:
+            request = self._request(prompt, key)
+            yield from self._endpoint.wire.decode_stream(decode_lines(self._bytes(request)))
+        except ProviderError as error:
+            raise self._named(error, key) from None
+
+    def _request(self, prompt: Prompt, key: str) -> httpx.Request:
+        endpoint = self._endpoint
+        if not self.is_configured():
+            raise ProviderNotConfigured(f"{endpoint.key_setting} is not set")
+        own = self._own_base_url()
+        body = endpoint.wire.encode(prompt)
+        if not own:
+            body = {endpoint.renamed_at_home.get(name, name): value for name, value in body.items()}
+        try:
+            base = _with_path_of(httpx.URL(own or endpoint.base_url), endpoint.base_url)
+            url = httpx.URL(f"{str(base).rstrip('/')}{endpoint.wire.path(prompt)}")
+            if url.scheme not in {"http", "https"} or not url.host:
+                raise httpx.InvalidURL("not an http or https address")
+        except httpx.InvalidURL as error:
+            raise ProviderNotConfigured(f"{endpoint.base_url_setting} is not a usable URL: {error}") from None
+        return self._client().build_request(
+            "POST", url, json=body, headers=self._headers(key), timeout=self._timeout()
+        )
+
+    def _headers(self, key: str) -> dict[str, str]:
+        endpoint = self._endpoint
+        headers = {
+            "accept": "text/event-stream, application/json",
+            "user-agent": "parley",
+            **endpoint.headers,
+        }
+        for header, setting in endpoint.header_settings.items():
+            if value := (self._secrets.get(setting) or "").strip():
+                headers[header] = value
+        if key:
+            if not (key.isascii() and key.isprintable()):
+                raise ProviderNotConfigured(f"{endpoint.key_setting} holds characters that no key has")
+            if endpoint.auth == "bearer":
+                headers["authorization"] = f"Bearer {key}"
+            else:
+                headers[endpoint.auth] = key
+        return headers
+
+    def _timeout(self) -> httpx.Timeout:
+        return httpx.Timeout(self._limits.read, connect=self._limits.connect)
+
+    def _bytes(self, request: httpx.Request) -> Iterator[bytes]:
+        """Send, and give out the body of a 2xx as it comes. Closing this closes the connection."""
+        deadline = self._monotonic() + self._limits.total
+        answered = False
+        try:
+            response = self._client().send(request, stream=True)
+            answered = True
+            try:
+                if not response.is_success:
+                    raise self._refused(response)
+                for data in response.iter_bytes():
+                    yield data
+                    if self._monotonic() > deadline:
+                        raise ProviderTimeout(f"the reply took longer than {self._limits.total:g} seconds")
+            finally:
+                response.close()
+        except httpx.TimeoutException as error:
+            raise ProviderTimeout(f"no answer in time ({type(error).__name__})") from None
+        except httpx.HTTPError as error:
+            words = f"{type(error).__name__}: {error}"
+            raise (StreamCut if answered else ProviderUnavailable)(
+                f"the connection failed ({words})"
+            ) from None
+
+    def _refused(self, response: httpx.Response) -> ProviderError:
+        body = b""
+        try:
+            for data in response.iter_bytes():
+                body += data
+                if len(body) >= _ERROR_BYTES:
+                    break
+        except httpx.HTTPError:
+            pass  # the status says enough
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return self._endpoint.wire.decode_error(
+            response.status_code, headers, body.decode("utf-8", "replace")
+        )
+
+    def _named(self, error: ProviderError, key: str) -> ProviderError:
+        """The same error with the provider's name in front and no key in its words."""
+        words = error.message.replace(key, "[key]") if key else error.message
+        message = f"{self.name}: {_KEY_LIKE.sub('[key]', words)}"
+        return type(error)(message, provider=self.name, retry_after=error.retry_after)
+
+    def _key(self) -> str:
+        return (self._secrets.get(self._endpoint.key_setting) or "").strip()
+
+    def _own_base_url(self) -> str:
+        return (self._secrets.get(self._endpoint.base_url_setting) or "").strip()
+
+
+def _with_path_of(url: httpx.URL, default: str) -> httpx.URL:
+    """A base URL that names a host alone gets the path that the provider's own has (``/v1``)."""
+    return url.copy_with(path=httpx.URL(default).path) if url.path in {"", "/"} else url
+
+
+def make_client(transport: httpx.BaseTransport | None) -> httpx.Client:
+    """A client for many threads. Redirects are not followed: they would take the key elsewhere."""
+    options: dict[str, Any] = {} if transport is None else {"transport": transport}
+    return httpx.Client(
+        follow_redirects=False,
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
+        **options,
+    )

@@ -1,0 +1,65 @@
+"""The providers of an installation."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import httpx
+
+from parley.clock import SystemClock
+from parley.domain.errors import ProviderNotConfigured
+from parley.providers.endpoints import endpoints
+from parley.providers.http import HttpProvider, TimeLimits, make_client
+from parley.providers.scripted import ScriptedProvider
+from parley.turns.ports import Provider, Secrets
+
+
+class ProviderRegistry:
+    """Implements the Providers port: all rows of ``endpoints``, and the scripted provider.
+
+    ``transport`` stands in for the network, ``sleep`` for real waiting. One HTTP client serves all, made when
+    the first call needs it.
+    """
+
+    def __init__(
+        self,
+        secrets: Secrets,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] | None = None,
+        limits: TimeLimits | None = None,
+    ) -> None:
+        self._transport = transport
+        self._lock = threading.Lock()
+        self._http: httpx.Client | None = None
+        self._providers: dict[str, Provider] = {
+            row.name: HttpProvider(row, secrets, self._client, limits=limits) for row in endpoints()
+        }
+        scripted = ScriptedProvider(sleep or SystemClock().sleep)
+        self._providers[scripted.name] = scripted
+
+    def get(self, name: str) -> Provider:
+        """The provider, whether it is configured or not; see the port."""
+        try:
+            return self._providers[name]
+        except KeyError:
+            known = ", ".join(self.names())
+            raise ProviderNotConfigured(f"there is no provider {name!r}; there are: {known}") from None
+
+    def names(self) -> Sequence[str]:
+        """All names, sorted."""
+        return sorted(self._providers)
+
+    def close(self) -> None:
+        """Close the connections. A later call opens new ones."""
+        with self._lock:
+            if self._http is not None:
+                self._http.close()
+                self._http = None
+
+    def _client(self) -> httpx.Client:
+        with self._lock:
+            if self._http is None:
+                self._http = make_client(self._transport)
+            return self._http

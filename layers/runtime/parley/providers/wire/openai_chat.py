@@ -1,0 +1,257 @@
+"""OpenAI's chat completions, the wire that many providers and local servers speak.
+
+``POST {base}/chat/completions`` with ``stream: true``; the reply is server-sent events of
+``chat.completion.chunk`` objects up to ``[DONE]``. Source: requests recorded from the official SDK and
+https://platform.openai.com/docs/api-reference/chat. How call deltas join is in ``tool_call_slots``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from parley.domain.errors import ProviderError, RetryableProviderError, StreamCut
+from parley.domain.messages import ToolCall, Usage
+from parley.prompts.prompt import Prompt, PromptMessage
+from parley.providers.wire.failures import (
+    QUOTA_CODES,
+    error_for_status,
+    error_in_stream,
+    read_json,
+    retry_after,
+)
+from parley.providers.wire.sse import decode_events
+from parley.providers.wire.tool_call_slots import ToolCallSlots
+from parley.turns.ports import Delta, Finish, TextDelta
+
+SETTINGS = (
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "max_completion_tokens",
+    "stop",
+    "seed",
+    "presence_penalty",
+    "frequency_penalty",
+    "logit_bias",
+    "reasoning_effort",
+    "verbosity",
+    "response_format",
+    "service_tier",
+    "tool_choice",
+    "parallel_tool_calls",
+    "user",
+)
+_TOOL_SETTINGS = {"tool_choice", "parallel_tool_calls"}
+_FINISH = {"function_call": "tool_calls", "max_tokens": "length", "eos": "stop", "end_turn": "stop"}
+_REASONS = {"stop", "length", "tool_calls", "content_filter"}
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST_NAME = 64
+
+
+def path(prompt: Prompt) -> str:
+    """The same for every model."""
+    return "/chat/completions"
+
+
+def encode(prompt: Prompt) -> dict[str, Any]:
+    """The request body. A setting is sent only if it is set; ``extra_body`` in the settings is merged in."""
+    body: dict[str, Any] = {
+        "model": prompt.model,
+        "stream": True,
+        "messages": _messages(prompt),
+        "stream_options": {"include_usage": True},
+    }
+    tools = prompt.tools if prompt.capabilities.supports_tool_calls else ()
+    if tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {"name": tool.name}
+                | ({"description": tool.description} if tool.description else {})
+                | {"parameters": tool.parameters or {"type": "object", "properties": {}}},
+            }
+            for tool in tools
+        ]
+    for name in SETTINGS:
+        value = prompt.settings.get(name)
+        if value is not None and (tools or name not in _TOOL_SETTINGS):
+            body[name] = value
+    extra = prompt.settings.get("extra_body")
+    return body | extra if isinstance(extra, dict) else body
+
+
+def _messages(prompt: Prompt) -> list[dict[str, Any]]:
+    if prompt.text is not None:
+        return [{"role": "user", "content": prompt.text}]
+    messages = [_message(message) for message in prompt.messages]
+    if not prompt.system:
+        return messages
+    if prompt.capabilities.supports_system_messages:
+        return [{"role": "system", "content": prompt.system}, *messages]
+    if messages and messages[0]["role"] == "user":
+        first = {"role": "user", "content": f"{prompt.system}\n\n{messages[0]['content']}"}
+        return [first, *messages[1:]]
+    return [{"role": "user", "content": prompt.system}, *messages]
+
+
+def _message(message: PromptMessage) -> dict[str, Any]:
+    match message.role:
+        case "user":
+            return {"role": "user", "content": message.content}
+        case "assistant" if message.tool_calls:
+            return {
+                "role": "assistant",
+                "content": message.content or None,
+                "tool_calls": [_call(call) for call in message.tool_calls],
+            }
+        case "assistant":
+            return {"role": "assistant", "content": message.content}
+        case "tool":
+            return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    # A model may have called what no agent could offer, or another provider allowed other names.
+    name = _NOT_IN_NAMES.sub("_", call.name)[:_LONGEST_NAME] or "unnamed"
+    arguments = json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
+    return {"id": call.tool_call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def decode_stream(lines: Iterable[str]) -> Iterator[Delta]:
+    """Chunks to deltas. What counts as the end: a ``finish_reason``, or ``[DONE]`` behind some content."""
+    reply = _Reply()
+    try:
+        for chunk in _chunks(lines):
+            if chunk is None:
+                reply.done = True
+                break
+            yield from reply.take(chunk)
+    except RetryableProviderError:
+        # Nothing is lost if the connection breaks behind the end: only the usage may be missing.
+        if reply.finish_reason is None:
+            raise
+    yield reply.finish()
+
+
+def _chunks(lines: Iterable[str]) -> Iterator[dict[str, Any] | None]:
+    """The stream's JSON objects, and None for ``[DONE]``. A body that is one JSON object is one chunk."""
+    source = (line for line in lines)
+    for first in source:
+        if not first.strip():
+            continue
+        source = itertools.chain([first], source)  # type: ignore[assignment]
+        if first.lstrip().startswith("{"):
+            yield _object("\n".join(source))
+            return
+        break
+    for event in decode_events(source):
+        if event.data.strip() == "[DONE]":
+            yield None
+            return
+        if event.data.strip():
+            yield _object(event.data)
+
+
+def _object(text: str) -> dict[str, Any]:
+    value = read_json(text)
+    if not isinstance(value, dict):
+        raise StreamCut("the provider sent something that is not a JSON object")
+    return value
+
+
+class _Reply:
+    """What has come of one reply so far."""
+
+    def __init__(self) -> None:
+        self.finish_reason: str | None = None
+        self.done = False
+        self._usage: Usage | None = None
+        self._calls = ToolCallSlots()
+        self._has_text = False
+        self._refused = False
+
+    def take(self, chunk: dict[str, Any]) -> Iterator[Delta]:
+        """The deltas of one chunk. Raises if it tells of an error."""
+        if chunk.get("error"):
+            raise _error_of(chunk["error"], None, {})
+        self._usage = _usage(chunk) or self._usage
+        for choice in chunk.get("choices") or ():
+            if choice.get("index", 0) not in (0, None):
+                continue
+            yield from self._delta(choice.get("delta") or choice.get("message") or {})
+            reason = choice.get("finish_reason")
+            if reason == "error":
+                raise _error_of(choice.get("error") or "the provider broke off with an error", None, {})
+            self.finish_reason = reason or self.finish_reason
+
+    def _delta(self, delta: dict[str, Any]) -> Iterator[Delta]:
+        for text in (_text(delta.get("content")), _text(delta.get("refusal"))):
+            if text:
+                self._has_text = True
+                yield TextDelta(text)
+        self._refused = self._refused or bool(delta.get("refusal"))
+        for call in delta.get("tool_calls") or ():
+            yield from self._calls.take(call)
+        if delta.get("function_call"):  # the form before tool calls, which some servers still speak
+            yield from self._calls.take({"index": 0, "function": delta["function_call"]})
+
+    def finish(self) -> Finish:
+        """The terminal event. Raises StreamCut if none came."""
+        if self.finish_reason is None and not (self.done and (self._has_text or self._calls.count)):
+            raise StreamCut("the stream ended without a finish reason")
+        self._calls.check()
+        reason = _FINISH.get(self.finish_reason or "", self.finish_reason or "stop")
+        if reason in {"stop", "tool_calls"} or reason not in _REASONS:
+            reason = "tool_calls" if self._calls.count else "stop"
+        if self._refused and reason == "stop":
+            reason = "content_filter"
+        return Finish(reason, self._usage)
+
+
+def _text(content: Any) -> str:
+    """Text, whether it comes plain or as a list of parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _usage(chunk: dict[str, Any]) -> Usage | None:
+    usage = chunk.get("usage")
+    if not isinstance(usage, dict):
+        return None
+    return Usage(
+        input_tokens=int(usage.get("prompt_tokens") or 0),
+        output_tokens=int(usage.get("completion_tokens") or 0),
+    )
+
+
+def decode_error(status: int, headers: Mapping[str, str], body: str) -> ProviderError:
+    """``{"error": {message, type, code}}`` or words, ``{"detail"}``, ``{"message"}``, or any text."""
+    value = read_json(body)
+    if not isinstance(value, dict):
+        return _error_of(body, status, headers)
+    return _error_of(
+        value.get("error") or value.get("detail") or value.get("message") or body, status, headers
+    )
+
+
+def _error_of(error: Any, status: int | None, headers: Mapping[str, str]) -> ProviderError:
+    fields = error if isinstance(error, dict) else {"message": error}
+    words = fields.get("message") or error
+    words = words if isinstance(words, str) else json.dumps(words, ensure_ascii=False)
+    code, kind = str(fields.get("code") or ""), str(fields.get("type") or "")
+    if status is None:
+        inner = fields.get("code")
+        return error_in_stream(words, code=code, kind=kind, status=inner if isinstance(inner, int) else None)
+    busy = status in {429, 503} and any(word in words.lower() for word in ("overload", "too busy", "loading"))
+    return error_for_status(
+        status,
+        words,
+        code=kind if kind in QUOTA_CODES else code,
+        retry_after=retry_after(headers),
+        overloaded=busy,
+    )
