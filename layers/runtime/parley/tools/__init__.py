@@ -1,0 +1,1 @@
+"""The function protocol: how a team writes functions that agents may call."""

@@ -1,0 +1,172 @@
+"""The registered function classes, and how one is called.
+
+Owns where classes come from and what a model is told when a call goes wrong. Infrastructure errors (our own
+ParleyError classes) pass through: the task that calls is retried, the function is not to blame.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import entry_points
+from typing import Any
+
+from pydantic import ValidationError
+
+from parley.domain.errors import ParleyError
+from parley.tools.data import ProjectData
+from parley.tools.function import Function, FunctionContext, FunctionFailed, FunctionResult, pack_of
+from parley.tools.results import clean_content, clean_data
+from parley.tools.schema import parameters_of
+from parley.tools.validation import validation_failed
+from parley.turns.ports import Clock, FunctionCall, FunctionOutcome, FunctionSpec, Store
+
+ENTRY_POINTS = "parley.functions"
+_LOG = logging.getLogger("parley.functions")
+
+
+class FunctionRegistry:
+    """Implements the Functions port.
+
+    Classes come from the entry points, from ``functions()`` of each of ``modules``, and from
+    ``classes``. They are looked for at the first use, once.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        modules: Sequence[str] = (),
+        *,
+        classes: Iterable[type[Function]] = (),
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._modules = tuple(modules)
+        self._given = tuple(classes)
+        self._lock = threading.Lock()
+        self._found: dict[str, type[Function]] | None = None
+
+    def classes(self) -> dict[str, type[Function]]:
+        """All classes by name. Raises ValueError if two packs give one name to different classes."""
+        with self._lock:
+            if self._found is None:
+                self._found = _by_name([*self._given, *_from_entry_points(), *_from_modules(self._modules)])
+            return self._found
+
+    def spec(self, class_name: str) -> FunctionSpec | None:
+        """See the port."""
+        function = self.classes().get(class_name)
+        if function is None:
+            return None
+        return FunctionSpec(
+            class_name=class_name,
+            description=function.description,
+            parameters=parameters_of(function.Arguments),
+            requires_user_confirmation=function.requires_user_confirmation,
+            confirmation_question=function.confirmation_question,
+        )
+
+    def validate(self, class_name: str, arguments: dict[str, Any]) -> str | None:
+        """See the port."""
+        function = self.classes().get(class_name)
+        if function is None:
+            return _unknown(class_name)
+        read = _read(function, arguments)
+        return read if isinstance(read, str) else None
+
+    def call(self, call: FunctionCall) -> FunctionOutcome:
+        """See the port. Raises ParleyError when the store fails."""
+        function = self.classes().get(call.class_name)
+        if function is None:
+            return FunctionOutcome(_unknown(call.class_name), ok=False)
+        read = _read(function, call.arguments)
+        if isinstance(read, str):
+            return FunctionOutcome(read, ok=False)
+        try:
+            result = function(self._context(function, call)).handle(read)
+            return _outcome(result)
+        except ParleyError:
+            raise
+        except FunctionFailed as error:
+            return FunctionOutcome(clean_content(str(error)) or f"{call.class_name} failed.", ok=False)
+        except Exception as error:  # noqa: BLE001 - a pack's code may raise anything; the turn goes on
+            _LOG.exception("function %s failed", call.class_name)
+            words = f"{call.class_name} failed with an unexpected error ({type(error).__name__})."
+            return FunctionOutcome(words, ok=False)
+
+    def prompt_context(
+        self, class_names: Iterable[str], *, user_id: str, project_id: str, agent_id: str, thread_id: str
+    ) -> list[str]:
+        """What the classes want every prompt that offers them to say. One that fails says nothing."""
+        paragraphs: list[str] = []
+        for name in dict.fromkeys(class_names):
+            function = self.classes().get(name)
+            if function is None or function.prompt_context is Function.prompt_context:
+                continue
+            call = FunctionCall(name, {}, user_id, project_id, agent_id, thread_id, idempotency_key="")
+            try:
+                paragraph = clean_content(function(self._context(function, call)).prompt_context())
+            except ParleyError:
+                raise
+            except Exception:  # noqa: BLE001 - facts that cannot be read must not stop a turn
+                _LOG.exception("prompt_context of %s failed", name)
+                continue
+            if paragraph:
+                paragraphs.append(paragraph)
+        return paragraphs
+
+    def _context(self, function: type[Function], call: FunctionCall) -> FunctionContext:
+        return FunctionContext(
+            user_id=call.user_id,
+            project_id=call.project_id,
+            agent_id=call.agent_id,
+            thread_id=call.thread_id,
+            idempotency_key=call.idempotency_key,
+            data=ProjectData(self._store, call.project_id, pack_of(function)),
+            clock=self._clock,
+        )
+
+
+def _read(function: type[Function], arguments: dict[str, Any]) -> Any:
+    """The arguments as the class's model, or words that say what is wrong with them."""
+    try:
+        return function.Arguments.model_validate(arguments)
+    except ValidationError as error:
+        return validation_failed(error, function.Arguments)
+
+
+def _outcome(result: object) -> FunctionOutcome:
+    if isinstance(result, FunctionResult):
+        return FunctionOutcome(clean_content(str(result.content)), True, clean_data(result.additional_data))
+    if isinstance(result, str):
+        return FunctionOutcome(clean_content(result))
+    raise TypeError(f"handle returned {type(result).__name__}, not text or a FunctionResult")
+
+
+def _unknown(class_name: str) -> str:
+    return f"There is no function {class_name!r}."
+
+
+def _from_entry_points() -> list[type[Function]]:
+    found: list[type[Function]] = []
+    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
+        load: Callable[[], Iterable[type[Function]]] = entry.load()
+        found.extend(load())
+    return found
+
+
+def _from_modules(modules: Sequence[str]) -> list[type[Function]]:
+    return [function for name in modules for function in importlib.import_module(name).functions()]
+
+
+def _by_name(classes: Iterable[type[Function]]) -> dict[str, type[Function]]:
+    by_name: dict[str, type[Function]] = {}
+    for function in classes:
+        known = by_name.setdefault(function.name, function)
+        if known is not function:
+            places = f"{known.__module__} and {function.__module__}"
+            raise ValueError(f"two function classes are named {function.name!r}, in {places}")
+    return by_name
