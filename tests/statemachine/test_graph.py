@@ -187,7 +187,7 @@ def test_error_names_are_those_of_our_classes_or_of_aws() -> None:
 def leaves(base: type) -> set[str]:
     """The names of the classes below ``base`` that have none below them."""
     below = base.__subclasses__()
-    return {base.__name__} if not below else set().union(*(leaves(each) for each in below))
+    return {name for each in below for name in leaves(each)} if below else {base.__name__}
 
 
 def test_exactly_the_retryable_errors_of_the_backends_are_retried_everywhere() -> None:

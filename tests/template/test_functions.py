@@ -1,0 +1,107 @@
+"""The Lambda functions: their code, their time, their settings, their logs."""
+
+import importlib
+
+import pytest
+
+from parley import wiring
+from tests.support.machine import definition, lambda_tasks, substitutions
+from tests.support.template import resources, source
+
+FUNCTIONS = resources("AWS::Lambda::Function")
+TASKS = lambda_tasks(definition())
+
+# They run in InvokeModel's function, whose time is the model's. One that hangs is ended by the Task's limit.
+SHORTER_THAN_THEIR_FUNCTION = {"BuildPrompt", "ProposeActions"}
+
+
+def function_of(state: str) -> str:
+    """The logical id of the function that a Task state invokes."""
+    (name,) = substitutions(TASKS[state]["Parameters"]["FunctionName"])
+    return name.removesuffix("Arn")
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_a_handler_can_be_imported_by_the_name_that_lambda_uses(name: str) -> None:
+    module, _, attribute = FUNCTIONS[name]["Handler"].rpartition(".")
+    assert callable(getattr(importlib.import_module(module), attribute))
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_a_function_runs_on_the_layers_own_runtime_and_processor(name: str) -> None:
+    function = FUNCTIONS[name]
+    assert function["Runtime"] == "python3.13"
+    assert function["Architectures"] == ["arm64"]
+    assert len(function["Layers"]) == 2
+
+
+def test_the_layers_are_built_for_the_processor_that_they_run_on() -> None:
+    layers = [
+        each for each in source()["Resources"].values() if each["Type"] == "AWS::Serverless::LayerVersion"
+    ]
+    assert len(layers) == 2
+    for layer in layers:
+        assert layer["Metadata"] == {"BuildMethod": "python3.13", "BuildArchitecture": "arm64"}
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_a_function_has_a_log_of_its_own_that_is_not_kept_for_ever(name: str) -> None:
+    logs = resources("AWS::Logs::LogGroup")
+    log = FUNCTIONS[name]["LoggingConfig"]["LogGroup"]["Ref"]
+    assert logs[log]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
+    assert [other["LoggingConfig"]["LogGroup"]["Ref"] for other in FUNCTIONS.values()].count(log) == 1
+
+
+def test_no_log_is_kept_for_ever() -> None:
+    assert all("RetentionInDays" in log for log in resources("AWS::Logs::LogGroup").values())
+
+
+@pytest.mark.parametrize("state", sorted(TASKS))
+def test_a_function_ends_before_the_task_that_waits_for_it(state: str) -> None:
+    if "TimeoutSecondsPath" in TASKS[state]:
+        return  # a person's time, up to a month: Lambda's own limit ends a function that hangs
+    ends_first = FUNCTIONS[function_of(state)]["Timeout"] < TASKS[state]["TimeoutSeconds"]
+    assert ends_first != (state in SHORTER_THAN_THEIR_FUNCTION)
+
+
+def test_an_answer_to_a_request_comes_before_api_gateway_gives_up() -> None:
+    assert 20 < FUNCTIONS["ApiFunction"]["Timeout"] < 30
+    assert FUNCTIONS["SocketFunction"]["Timeout"] < 29
+
+
+def test_the_environment_is_what_wiring_reads() -> None:
+    given = {
+        name
+        for function in FUNCTIONS.values()
+        for name in function["Environment"]["Variables"]
+        if name.startswith("PARLEY_")
+    }
+    assert given == wiring.ENVIRONMENT
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_a_function_says_who_it_is_in_its_logs_and_metrics(name: str) -> None:
+    variables = FUNCTIONS[name]["Environment"]["Variables"]
+    assert {
+        "POWERTOOLS_SERVICE_NAME",
+        "POWERTOOLS_METRICS_NAMESPACE",
+        "POWERTOOLS_LOG_LEVEL",
+    } <= variables.keys()
+    assert variables["PARLEY_BACKEND"] == "aws"
+
+
+def test_no_two_functions_bear_the_same_service_name() -> None:
+    names = [
+        function["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"] for function in FUNCTIONS.values()
+    ]
+    assert len(names) == len(set(names))
+
+
+def test_repair_runs_every_minute_and_when_an_execution_dies() -> None:
+    rules = resources("AWS::Events::Rule")
+    (schedule,) = [rule for rule in rules.values() if "ScheduleExpression" in rule]
+    (pattern,) = [rule["EventPattern"] for rule in rules.values() if "EventPattern" in rule]
+    assert schedule["ScheduleExpression"] == "rate(1 minute)"
+    assert pattern["detail-type"] == ["Step Functions Execution Status Change"]
+    assert set(pattern["detail"]["status"]) == {"FAILED", "TIMED_OUT", "ABORTED"}
+    assert pattern["detail"]["stateMachineArn"]

@@ -1,0 +1,146 @@
+"""Who may do what, and what is kept from whom."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.template import allowed_actions, as_list, resources, statements, transformed
+
+# Actions for which IAM knows no resource: AWS's service authorization reference names none for them.
+WITHOUT_RESOURCE = {
+    "states:SendTaskSuccess",
+    "logs:CreateLogDelivery",
+    "logs:GetLogDelivery",
+    "logs:UpdateLogDelivery",
+    "logs:DeleteLogDelivery",
+    "logs:ListLogDeliveries",
+    "logs:PutResourcePolicy",
+    "logs:DescribeResourcePolicies",
+    "logs:DescribeLogGroups",
+    "xray:PutTraceSegments",
+    "xray:PutTelemetryRecords",
+    "xray:GetSamplingRules",
+    "xray:GetSamplingTargets",
+}
+
+TABLE_WRITES = {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"}
+
+
+@pytest.mark.parametrize(("role", "statement"), list(statements()))
+def test_every_action_is_named(role: str, statement: dict[str, Any]) -> None:
+    assert not [action for action in as_list(statement["Action"]) if "*" in action], role
+    assert "NotAction" not in statement
+
+
+@pytest.mark.parametrize(("role", "statement"), list(statements()))
+def test_every_resource_is_named_where_iam_knows_one(role: str, statement: dict[str, Any]) -> None:
+    if "*" in as_list(statement["Resource"]):
+        assert set(as_list(statement["Action"])) <= WITHOUT_RESOURCE, role
+
+
+def test_every_function_has_a_role_of_its_own() -> None:
+    roles = [function["Role"]["Fn::GetAtt"][0] for function in resources("AWS::Lambda::Function").values()]
+    assert len(roles) == len(set(roles))
+    assert set(roles) < resources("AWS::IAM::Role").keys()
+
+
+def test_only_what_talks_to_models_reads_secrets() -> None:
+    readers = {role for role, _ in statements() if "ssm:GetParameter" in allowed_actions(role)}
+    assert readers == {"ModelTasksFunctionRole", "ApiFunctionRole"}
+
+
+def test_a_tool_can_neither_answer_tokens_nor_start_runs() -> None:
+    assert not {action for action in allowed_actions("ToolTasksFunctionRole") if action.startswith("states:")}
+
+
+def test_the_authorizer_can_only_take_tickets() -> None:
+    assert allowed_actions("SocketAuthorizerFunctionRole") == {"dynamodb:GetItem", "dynamodb:DeleteItem"}
+
+
+def test_the_machine_reads_no_data() -> None:
+    services = {action.split(":")[0] for action in allowed_actions("ConversationMachineRole")}
+    assert services == {"lambda", "states", "events", "logs", "xray"}
+
+
+def test_the_machine_may_await_a_nested_execution() -> None:
+    assert {
+        "states:StartExecution",
+        "states:DescribeExecution",
+        "states:StopExecution",
+        "events:PutTargets",
+        "events:PutRule",
+        "events:DescribeRule",
+    } <= allowed_actions("ConversationMachineRole")
+
+
+def test_execution_data_stays_out_of_the_machines_log() -> None:
+    (machine,) = resources("AWS::StepFunctions::StateMachine").values()
+    assert machine["LoggingConfiguration"]["IncludeExecutionData"] is False
+    assert machine["LoggingConfiguration"]["Level"] == "ERROR"
+    assert machine["StateMachineType"] == "STANDARD"
+
+
+def test_access_logs_leave_out_query_strings_and_tokens() -> None:
+    formats = [
+        settings["Format"]
+        for stage in resources("AWS::ApiGatewayV2::Stage").values()
+        for settings in [stage["AccessLogSettings"].get("Fn::If", [None, stage["AccessLogSettings"]])[1]]
+    ]
+    assert len(formats) == 2
+    for text in formats:
+        assert "$context.routeKey" in text
+        assert not any(
+            word in text
+            for word in (
+                "querystring",
+                "$context.path",
+                "resourcePath",
+                "authorizer.claims",
+                "header",
+                "authorizer.principal",
+            )
+        )
+
+
+def test_what_people_wrote_outlives_the_stack() -> None:
+    kept = [
+        each
+        for each in transformed()["Resources"].values()
+        if each["Type"] in {"AWS::DynamoDB::Table", "AWS::S3::Bucket"}
+    ]
+    assert len(kept) == 2
+    assert all(each["DeletionPolicy"] == each["UpdateReplacePolicy"] == "Retain" for each in kept)
+
+
+def test_the_table_is_the_one_that_the_store_expects() -> None:
+    (table,) = resources("AWS::DynamoDB::Table").values()
+    assert table["BillingMode"] == "PAY_PER_REQUEST"
+    assert table["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
+    assert table["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is True
+    assert table["SSESpecification"]["SSEEnabled"] is True
+    keys = {"": table["KeySchema"]} | {
+        each["IndexName"]: each["KeySchema"] for each in table["GlobalSecondaryIndexes"]
+    }
+    assert {index: [key["AttributeName"] for key in schema] for index, schema in keys.items()} == {
+        "": ["pk", "sk"],
+        "due": ["due_partition", "due_sort"],
+        "listed": ["listed_partition", "listed_sort"],
+    }
+    assert {each["Projection"]["ProjectionType"] for each in table["GlobalSecondaryIndexes"]} == {"KEYS_ONLY"}
+
+
+def test_the_bucket_is_private_encrypted_and_answers_over_tls_only() -> None:
+    (bucket,) = resources("AWS::S3::Bucket").values()
+    assert all(bucket["PublicAccessBlockConfiguration"].values())
+    assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert bucket["LifecycleConfiguration"]["Rules"]
+    (policy,) = resources("AWS::S3::BucketPolicy").values()
+    (statement,) = policy["PolicyDocument"]["Statement"]
+    assert statement["Effect"] == "Deny"
+    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
+def test_readers_of_the_bucket_may_list_it_so_that_a_missing_key_is_not_a_forbidden_one() -> None:
+    for role in resources("AWS::IAM::Role"):
+        actions = allowed_actions(role)
+        assert ("s3:GetObject" in actions) == ("s3:ListBucket" in actions)
