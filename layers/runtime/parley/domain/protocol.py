@@ -136,7 +136,9 @@ def receive(conversation: Conversation, run_id: RunId, token: str) -> Conversati
     return conversation.but(run=run, phase=Phase.WAITING_FOR_INPUT)
 
 
-def open_turn(conversation: Conversation, run_id: RunId, *, last_seq: int, policy: MessagePolicy) -> Conversation:
+def open_turn(
+    conversation: Conversation, run_id: RunId, *, last_seq: int, policy: MessagePolicy
+) -> Conversation:
     """Begin the turn of the claimed message, or carry on with it; nothing claimed: unchanged."""
     require_run(conversation, run_id)
     run = conversation.run
@@ -221,7 +223,13 @@ def cancel(conversation: Conversation) -> Conversation:
 
 
 def finish_turn(
-    conversation: Conversation, run_id: RunId, *, reply_ref: str | None, summary: str, last_seq: int, now: float
+    conversation: Conversation,
+    run_id: RunId,
+    *,
+    reply_ref: str | None,
+    summary: str,
+    last_seq: int,
+    now: float,
 ) -> Conversation:
     """Close the open turn, answered, failed or cancelled alike."""
     require_run(conversation, run_id)

@@ -51,7 +51,9 @@ def start_thread(
     agent = projects.get_agent(runtime, project_id, agent_id)
     title = _check(agent, message)
     client_id = message.client_message_id
-    thread_id = keys.thread_id_for(user_id, project_id, agent_id, client_id) if client_id else str(uuid.uuid4())
+    thread_id = (
+        keys.thread_id_for(user_id, project_id, agent_id, client_id) if client_id else str(uuid.uuid4())
+    )
     accepted = _put_body(runtime, thread_id, message)
     conversation = new_conversation(
         thread_id=thread_id,
@@ -63,7 +65,8 @@ def start_thread(
         ending=_is_end(message),
         policy=agent.on_message_while_pending,
         terms=RunTerms(
-            message.turns_per_run or agent.turns_per_run, message.inactivity_seconds or agent.inactivity_seconds
+            message.turns_per_run or agent.turns_per_run,
+            message.inactivity_seconds or agent.inactivity_seconds,
         ),
         turns_per_run=message.turns_per_run,
         inactivity_seconds=message.inactivity_seconds,
@@ -93,7 +96,11 @@ def continue_thread(
 
 
 def _queue(
-    runtime: Runtime, stored: Stored[Conversation], agent: Agent, accepted: AcceptedMessage, message: NewMessage
+    runtime: Runtime,
+    stored: Stored[Conversation],
+    agent: Agent,
+    accepted: AcceptedMessage,
+    message: NewMessage,
 ) -> None:
     """The aggregate was read before the body's marker; after a conflict the marker is read again.
 
@@ -115,7 +122,11 @@ def _queue(
             inactivity_seconds=message.inactivity_seconds or conversation.inactivity_seconds,
         )
         return accept(
-            wished, message_id, terms=run_terms(wished, agent), ending=_is_end(message), now=runtime.clock.now()
+            wished,
+            message_id,
+            terms=run_terms(wished, agent),
+            ending=_is_end(message),
+            now=runtime.clock.now(),
         )
 
     conversation = conversations.change(runtime, stored.value.thread_id, rule, known=stored)

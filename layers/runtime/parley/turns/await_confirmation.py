@@ -78,7 +78,9 @@ def _record(runtime: Runtime, opened: OpenCall, seconds: int) -> Proposal:
         tool_call_id=call.tool_call_id,
         name=call.name,
         arguments=call.arguments,
-        question=confirmation_question(function.confirmation_question if function else None, call.name, call.arguments),
+        question=confirmation_question(
+            function.confirmation_question if function else None, call.name, call.arguments
+        ),
         created_at=now,
         expires_at=opened.message.timestamp + seconds,
     )

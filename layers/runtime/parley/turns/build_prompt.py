@@ -99,4 +99,3 @@ def _prompt(runtime: Runtime, scope: Scope, agent: Agent, messages: list[Message
         system_prompt=scope.subthread.system_prompt if scope.subthread else None,
         final=final,
     )
-

@@ -59,9 +59,7 @@ def settle_proposals(runtime: Runtime, conversation: Conversation) -> None:
         stored = read_proposal(runtime, entry.proposal_id)
         if stored is not None and stored.value.decision is None:
             outcome = entry.outcome or Outcome.CANCELLED
-            settle(
-                runtime, stored, decision_of(runtime, conversation.thread_id, outcome, entry.decision)
-            )
+            settle(runtime, stored, decision_of(runtime, conversation.thread_id, outcome, entry.decision))
 
 
 def finish(runtime: Runtime, task: Task, scope: Scope, log: EventLog, reply: Message | None) -> Conversation:

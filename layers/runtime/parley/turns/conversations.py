@@ -43,13 +43,16 @@ def save(runtime: Runtime, conversation: Conversation, *, if_version: int) -> No
         conversation.model_dump_json(),
         due=None if due is None else IndexKey(keys.due_shard(conversation.thread_id), sortable(due)),
         listed=IndexKey(
-            keys.listed_threads(conversation.user_id, conversation.project_id), sortable(conversation.active_at)
+            keys.listed_threads(conversation.user_id, conversation.project_id),
+            sortable(conversation.active_at),
         ),
     )
     runtime.store.put(item, if_version=if_version)
 
 
-def change(runtime: Runtime, thread_id: str, rule: Rule, *, known: Stored[Conversation] | None = None) -> Conversation:
+def change(
+    runtime: Runtime, thread_id: str, rule: Rule, *, known: Stored[Conversation] | None = None
+) -> Conversation:
     """Apply ``rule`` and save, again on conflict. Nothing is written if the rule returns what it was given.
 
     ``known`` (what the caller read a moment ago) spares the first read. What the rule raises passes through.

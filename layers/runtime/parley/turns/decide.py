@@ -81,7 +81,9 @@ def _readable(runtime: Runtime, user_id: str, proposal_id: str) -> Stored[Propos
     stored = read_proposal(runtime, proposal_id)
     if stored is None:
         raise projects.not_found("proposal")
-    role = load(runtime, keys.project_partition(stored.value.project_id), keys.member(user_id), projects.Member)
+    role = load(
+        runtime, keys.project_partition(stored.value.project_id), keys.member(user_id), projects.Member
+    )
     if role is None or (stored.value.user_id != user_id and role.value.role is not projects.Role.APPROVER):
         raise projects.not_found("proposal")
     return stored
@@ -121,7 +123,9 @@ def _check_arguments(runtime: Runtime, proposal: Proposal, request: DecisionRequ
 def pending_proposals(runtime: Runtime, user_id: str, project_id: str, limit: int = 100) -> list[Proposal]:
     """What waits: of the user's own threads, or of the whole project for an approver."""
     role = projects.require_member(runtime, user_id, project_id)
-    items = runtime.store.query_index("listed", keys.listed_proposals(project_id), limit=limit, descending=True)
+    items = runtime.store.query_index(
+        "listed", keys.listed_proposals(project_id), limit=limit, descending=True
+    )
     found = [Proposal.model_validate_json(item.body) for item in items]
     now = runtime.clock.now()
     waiting = [proposal for proposal in found if proposal.decision is None and proposal.expires_at > now]

@@ -45,9 +45,9 @@ def first_seq(item: Item) -> int:
     return int(item.sort.removeprefix(keys.EVENTS))
 
 
-def logged_events(runtime: Runtime, item: Item) -> list[LoggedEvent]:
-    """The events of an item."""
-    return _EVENTS.validate_json(whole_body(runtime, item))
+def parse_events(body: str) -> list[LoggedEvent]:
+    """The events in an item's whole body."""
+    return _EVENTS.validate_json(body)
 
 
 def as_events(conversation: Conversation, first: int, logged: list[LoggedEvent]) -> list[Event]:
@@ -95,7 +95,9 @@ class EventLog:
 
     def append(self, *events: NewEvent) -> None:
         """Log the events that are not there yet, consecutively, then push them."""
-        while fresh := [event for event in events if event.event_id is None or event.event_id not in self._known]:
+        while fresh := [
+            event for event in events if event.event_id is None or event.event_id not in self._known
+        ]:
             now = self._runtime.clock.now()
             logged = [_logged(event, now) for event in fresh]
             first = self._last + 1
@@ -133,7 +135,7 @@ class EventLog:
             before = items[-1].sort
 
     def _absorb(self, item: Item) -> None:
-        self._note(first_seq(item), logged_events(self._runtime, item))
+        self._note(first_seq(item), parse_events(whole_body(self._runtime, item)))
 
     def _note(self, first: int, logged: list[LoggedEvent]) -> None:
         self._last = max(self._last, first + len(logged) - 1)

@@ -52,7 +52,9 @@ def invoke_model(runtime: Runtime, task: Task) -> dict[str, Any]:
         return _result("RecordReply", scope, step)
     run_id = task.run.run_id
     calls = len(message.tool_calls)
-    conversations.change(runtime, run_id.thread_id, lambda c: count_calls(c, run_id, calls), known=scope.stored)
+    conversations.change(
+        runtime, run_id.thread_id, lambda c: count_calls(c, run_id, calls), known=scope.stored
+    )
     return _result("HandleToolCalls", scope, step, calls=_route_calls(runtime, scope, message))
 
 
@@ -114,7 +116,12 @@ def _stream(runtime: Runtime, task: Task, prompt: Prompt, streamer: Streamer) ->
         return run_stream(provider.stream(prompt), streamer, runtime.settings, may_go_on)
     except RetryableProviderError as error:
         wait = error.retry_after
-        if wait is None or wait > runtime.settings.retry_after_here or streamer.draft.text or streamer.draft.calls:
+        if (
+            wait is None
+            or wait > runtime.settings.retry_after_here
+            or streamer.draft.text
+            or streamer.draft.calls
+        ):
             raise
     runtime.clock.sleep(wait)
     return run_stream(provider.stream(prompt), streamer, runtime.settings, may_go_on)

@@ -103,7 +103,9 @@ def set_member(runtime: Runtime, project_id: str, user_id: str, role: Role) -> M
 def ensure_member(runtime: Runtime, project_id: str, user_id: str, role: Role) -> None:
     """Give a user a role, unless they have one."""
     try:
-        put(runtime, keys.project_partition(project_id), keys.member(user_id), Member(role=role), if_version=0)
+        put(
+            runtime, keys.project_partition(project_id), keys.member(user_id), Member(role=role), if_version=0
+        )
     except ConditionFailed:
         return
 

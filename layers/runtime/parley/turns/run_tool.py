@@ -80,7 +80,9 @@ def _answer(runtime: Runtime, opened: OpenCall, decision: Decision | None) -> Fu
     if call.arguments_error:
         return FunctionOutcome(f"Validation failed: {call.arguments_error}.", ok=False)
     if function.requires_user_confirmation and decision is None and _valid(runtime, opened):
-        return FunctionOutcome("This action needs a person's confirmation and did not run. Try again.", ok=False)
+        return FunctionOutcome(
+            "This action needs a person's confirmation and did not run. Try again.", ok=False
+        )
     arguments = call.arguments if decision is None or decision.arguments is None else decision.arguments
     return _run(runtime, opened, arguments, confirmed=decision is not None)
 
@@ -92,7 +94,9 @@ def _valid(runtime: Runtime, opened: OpenCall) -> bool:
     return runtime.functions.validate(function.implementation.class_name, opened.call.arguments) is None
 
 
-def _run(runtime: Runtime, opened: OpenCall, arguments: dict[str, Any], *, confirmed: bool) -> FunctionOutcome:
+def _run(
+    runtime: Runtime, opened: OpenCall, arguments: dict[str, Any], *, confirmed: bool
+) -> FunctionOutcome:
     function = opened.function
     if function is None or isinstance(function.implementation, SubagentFunction):
         raise SubagentApproved(opened.call.name)

@@ -203,7 +203,9 @@ def _consume(
                 raise Interrupted
             fence_at = now + settings.fence_seconds
         try:
-            delta = arrived.get(timeout=max(0.0, min(flush_at if streamer.pending else fence_at, fence_at) - now))
+            delta = arrived.get(
+                timeout=max(0.0, min(flush_at if streamer.pending else fence_at, fence_at) - now)
+            )
         except queue.Empty:
             delta = None
         if isinstance(delta, BaseException):
