@@ -1,7 +1,6 @@
 """The shape of the shipped state machine: what is read in the console, and what the rules ask of it."""
 
 import importlib
-import inspect
 import re
 from typing import Any
 
@@ -34,6 +33,7 @@ AWS_ERROR = re.compile(r"(States|Lambda|StepFunctions|Sandbox|Runtime)\.\w+")
 
 # Where a named error goes, and by which state's Catch. Everything else is States.ALL.
 QUIET_ENDS = {"": "StaleRun", "HandleToolCalls": "CallAbandoned"}
+AFTER_A_DECISION = {"StillPending": "AwaitConfirmation", "SubagentApproved": "OpenSubthread"}
 LAST_RESORTS = {"": "FailTurn", "HandleToolCalls": "FailCall"}
 
 
@@ -115,6 +115,7 @@ def test_a_failure_of_lambda_itself_is_retried(name: str) -> None:
         "Lambda.ClientExecutionTimeoutException",
         "Lambda.TooManyRequestsException",
         "Lambda.Unknown",
+        "Runtime.ExitError",
         "Sandbox.Timedout",
     } <= retried(LAMBDA_TASKS[name])
 
@@ -156,7 +157,7 @@ def test_every_other_task_catches_everything(flow: Flow, name: str) -> None:
     else:
         expected = {"StaleRun": QUIET_ENDS[flow.owner], "States.ALL": LAST_RESORTS[flow.owner]}
         expected |= {"AwaitConfirmation": {"States.Timeout": "RunTool"}}.get(name, {})
-        expected |= {"RunTool": {"StillPending": "AwaitConfirmation"}}.get(name, {})
+        expected |= {"RunTool": AFTER_A_DECISION}.get(name, {})
         assert caught(state) == expected
 
 
@@ -168,7 +169,13 @@ def test_a_lost_mailbox_fails_the_execution_so_that_repair_sees_it() -> None:
     assert MACHINE["States"]["RunLost"]["Type"] == "Fail"
 
 
+def below(base: type) -> set[type]:
+    return {cls for each in base.__subclasses__() for cls in {each, *below(each)}}
+
+
 def test_error_names_are_those_of_our_classes_or_of_aws() -> None:
+    for name in LAMBDA_TASKS:
+        importlib.import_module(f"parley.turns.{snake_case(name)}")
     ours = {
         name
         for flow in flows(MACHINE)
@@ -176,18 +183,13 @@ def test_error_names_are_those_of_our_classes_or_of_aws() -> None:
         for name in retried(state) | caught(state).keys()
         if not AWS_ERROR.fullmatch(name)
     }
-    classes = {
-        name
-        for name, value in inspect.getmembers(errors, inspect.isclass)
-        if issubclass(value, errors.ParleyError)
-    }
-    assert ours <= classes
+    assert ours <= {cls.__name__ for cls in below(errors.ParleyError)}
 
 
 def leaves(base: type) -> set[str]:
     """The names of the classes below ``base`` that have none below them."""
-    below = base.__subclasses__()
-    return {name for each in below for name in leaves(each)} if below else {base.__name__}
+    subclasses = base.__subclasses__()
+    return {name for each in subclasses for name in leaves(each)} if subclasses else {base.__name__}
 
 
 def test_exactly_the_retryable_errors_of_the_backends_are_retried_everywhere() -> None:
@@ -201,6 +203,13 @@ def test_exactly_the_retryable_errors_of_the_providers_are_retried_by_the_model_
     fatal = leaves(errors.FatalProviderError)
     assert leaves(errors.RetryableProviderError) <= retried(TASKS["InvokeModel"])
     assert not any(fatal & retried(state) for state in TASKS.values())
+
+
+def test_a_task_that_ran_out_of_time_is_not_tried_as_often_as_one_that_failed_at_once() -> None:
+    for name, state in TASKS.items():
+        for retrier in state["Retry"]:
+            if {"Sandbox.Timedout", "States.Timeout"} & set(retrier["ErrorEquals"]):
+                assert retrier["MaxAttempts"] <= 2, name
 
 
 def test_errors_that_end_a_task_quietly_are_never_retried() -> None:
@@ -238,7 +247,7 @@ def test_what_could_grow_or_carry_data_is_discarded(name: str) -> None:
 def test_a_task_keeps_only_named_fields_of_its_result(name: str) -> None:
     state = LAMBDA_TASKS[name]
     assert state["ResultPath"] is None or set(state["ResultSelector"]) <= {
-        "next.$", "turn.$", "step.$", "calls.$", "wait_seconds.$", "name.$", "run.$",
+        "next.$", "turn.$", "step.$", "calls.$", "wait_seconds.$", "waits.$", "name.$", "run.$",
     }  # fmt: skip
 
 
