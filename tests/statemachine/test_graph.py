@@ -169,7 +169,7 @@ def test_a_lost_mailbox_fails_the_execution_so_that_repair_sees_it() -> None:
     assert MACHINE["States"]["RunLost"]["Type"] == "Fail"
 
 
-def below(base: type) -> set[type]:
+def below(base: type[Any]) -> set[type[Any]]:
     return {cls for each in base.__subclasses__() for cls in {each, *below(each)}}
 
 
@@ -186,7 +186,7 @@ def test_error_names_are_those_of_our_classes_or_of_aws() -> None:
     assert ours <= {cls.__name__ for cls in below(errors.ParleyError)}
 
 
-def leaves(base: type) -> set[str]:
+def leaves(base: type[Any]) -> set[str]:
     """The names of the classes below ``base`` that have none below them."""
     subclasses = base.__subclasses__()
     return {name for each in subclasses for name in leaves(each)} if subclasses else {base.__name__}
