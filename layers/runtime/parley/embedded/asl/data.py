@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from parley.embedded.asl.errors import DATA_LIMIT, StateError
+from parley.embedded.asl.errors import DATA_LIMIT, RUNTIME, StateError
 
 # Bytes of UTF-8, for any state's or task's input or result ("Step Functions service quotas").
 PAYLOAD_LIMIT = 262_144
@@ -36,11 +36,18 @@ def size(text: str) -> int:
 def check_size(text: str, state: str, what: str) -> str:
     """`text` itself, or StateError States.DataLimitExceeded if it is more than a state may carry."""
     if size(text) > PAYLOAD_LIMIT:
-        raise StateError(
-            DATA_LIMIT,
-            f"The {what} of the state {state!r} has {size(text)} bytes, more than {PAYLOAD_LIMIT}.",
-        )
+        reason = f"The {what} of the state {state!r} has {size(text)} bytes, more than {PAYLOAD_LIMIT}."
+        raise StateError(DATA_LIMIT, reason)
     return text
+
+
+def state_text(value: Any, state: str, what: str) -> str:
+    """The JSON text of state data within the limit. Raises StateError."""
+    try:
+        text = encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StateError(RUNTIME, f"The {what} of the state {state!r} is no JSON: {error}") from error
+    return check_size(text, state, what)
 
 
 def is_number(value: Any) -> bool:

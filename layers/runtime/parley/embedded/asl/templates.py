@@ -1,4 +1,4 @@
-"""Payload templates: Parameters, ResultSelector and ItemSelector, where a `"key.$"` names a path or a call."""
+"""Payload templates: Parameters, ResultSelector, ItemSelector. A `"key.$"` names a path or a call."""
 
 from typing import Any
 
