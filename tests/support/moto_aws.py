@@ -90,6 +90,28 @@ class MockedAws:
         created = self.client("stepfunctions").create_state_machine(name=name, definition=text, roleArn=ROLE)
         return str(created["stateMachineArn"])
 
+    def create_table(self, name: str = TABLE) -> str:
+        """An empty table, as template.yaml has it; its name."""
+        client = self.client("dynamodb")
+        names = ("pk", "sk", "due_partition", "due_sort", "listed_partition", "listed_sort")
+        client.create_table(
+            TableName=name,
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[{"AttributeName": each, "AttributeType": "S"} for each in names],
+            KeySchema=_keys("pk", "sk"),
+            GlobalSecondaryIndexes=[
+                {
+                    "IndexName": index,
+                    "KeySchema": _keys(f"{index}_partition", f"{index}_sort"),
+                    "Projection": {"ProjectionType": "KEYS_ONLY"},
+                }
+                for index in ("due", "listed")
+            ],
+        )
+        expiry = {"AttributeName": "expires_at", "Enabled": True}
+        client.update_time_to_live(TableName=name, TimeToLiveSpecification=expiry)
+        return name
+
     def running(self) -> list[str]:
         """Names of the executions that still run."""
         return [each.name for each in _executions() if each.status == "RUNNING"]
@@ -125,7 +147,7 @@ def mocked_aws(
         events.register(
             "before-send.apigatewaymanagementapi.PostToConnection", lambda request, **_: _post(aws, request)
         )
-        _create_table(aws)
+        aws.create_table()
         aws.client("s3").create_bucket(
             Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION}
         )
@@ -134,29 +156,6 @@ def mocked_aws(
         finally:
             closing.set()
             _end_executions()
-
-
-def _create_table(aws: MockedAws) -> None:
-    """As template.yaml has it."""
-    client = aws.client("dynamodb")
-    names = ("pk", "sk", "due_partition", "due_sort", "listed_partition", "listed_sort")
-    client.create_table(
-        TableName=TABLE,
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in names],
-        KeySchema=_keys("pk", "sk"),
-        GlobalSecondaryIndexes=[
-            {
-                "IndexName": index,
-                "KeySchema": _keys(f"{index}_partition", f"{index}_sort"),
-                "Projection": {"ProjectionType": "KEYS_ONLY"},
-            }
-            for index in ("due", "listed")
-        ],
-    )
-    client.update_time_to_live(
-        TableName=TABLE, TimeToLiveSpecification={"AttributeName": "expires_at", "Enabled": True}
-    )
 
 
 def _keys(partition: str, sort: str) -> list[dict[str, str]]:
