@@ -15,6 +15,7 @@ from parley.prompts.window import window
 from parley.prompts.xml_tools import as_text, tool_instructions
 
 FINAL_ANSWER = "No more functions can be called in this turn. Give your final answer now, from what is known."
+FIRST_TURN = 1
 EARLIER = "Summary of the earlier conversation:"
 
 
@@ -33,7 +34,8 @@ def build_prompt(  # noqa: PLR0913 - each is a part that a prompt has or has not
     """The prompt for the agent's next reply; pure, so the same input gives the same prompt.
 
     ``history``: stored messages in order, the current turn's last. ``capabilities``: the provider's own;
-    the agent's overrides are merged here. ``summary``: of what may have fallen out of the window.
+    the agent's overrides are merged here. ``summary``: of the earlier conversation, used if the window does
+    not reach back to the thread's first turn.
     ``system_prompt`` and ``tools`` replace the agent's. ``final``: ask for an answer without tools.
     """
     abilities = merge_capabilities(capabilities, agent.capabilities)
@@ -41,7 +43,8 @@ def build_prompt(  # noqa: PLR0913 - each is a part that a prompt has or has not
     native = abilities.supports_tool_calls and abilities.supports_conversation
     kept = window(exchanges(history), agent.history_window, max_tokens=abilities.max_context_length)
     messages: list[PromptMessage] = [message for exchange in kept for message in exchange.messages]
-    earlier = f"{EARLIER}\n{summary.strip()}" if summary.strip() else ""
+    forgotten = bool(kept) and kept[0].turn > FIRST_TURN
+    earlier = f"{EARLIER}\n{summary.strip()}" if forgotten and summary.strip() else ""
     system = compose_system_prompt(
         base=agent.system_prompt if system_prompt is None else system_prompt,
         file_tree=file_tree,

@@ -6,8 +6,11 @@ it, and nothing is empty, whatever was stored.
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from parley.domain.messages import Message, MessageKind, ToolCall
 from parley.prompts.prompt import PromptMessage
@@ -74,7 +77,29 @@ def _assistant(
 
 
 def _distinct(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
-    return tuple({call.tool_call_id: call for call in reversed(calls)}.values())[::-1]
+    first = {call.tool_call_id: call for call in reversed(calls)}
+    return tuple(_sendable(call) for call in reversed(first.values()))
+
+
+def _sendable(call: ToolCall) -> ToolCall:
+    """The call with null for NaN and infinities: Python reads them, JSON has no room for them."""
+    try:
+        json.dumps(call.arguments, allow_nan=False)
+    except ValueError:
+        return call.but(arguments=_finite(call.arguments))
+    return call
+
+
+def _finite(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _finite(part) for key, part in value.items()}
+        case list():
+            return [_finite(part) for part in value]
+        case float() if not math.isfinite(value):
+            return None
+        case _:
+            return value
 
 
 def _result(call: ToolCall, position: int, responses: dict[str, list[tuple[int, Message]]]) -> PromptMessage:

@@ -30,14 +30,13 @@ OPEN_ORDERS = re.compile(r"Orders not yet refunded: ([^\n]*)")
 """What the marketer pack's ``issueRefund`` tells every prompt that offers it."""
 
 _REFUSALS = {
-    "expired": "The time to approve it ran out",
-    "superseded": "You wrote something else instead",
-    "cancelled": "It was cancelled",
-    "declined": "You declined it",
-    "rejected": "You declined it",
-    "refused": "You declined it",
-    "not approved": "You declined it",
+    r"automatically declined|superseded": "You wrote something else instead",
+    r"not confirmed in time|expired": "The time to approve it ran out",
+    r"cancelled this turn|was cancelled": "You cancelled it",
+    r"(declined|rejected|refused)( this)? action|^(user )?(declined|rejected)": "You declined it",
 }
+_REPORT = re.compile(r"(Done\.|All right\.|That did not work|Here is what) ")
+"""How this model's own reports begin: a subagent's is passed on as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +98,12 @@ def _after_results(situation: _Situation) -> Reply:
 
 def _report(result: PromptMessage) -> str:
     content = shortened(result.content, 4000)
+    if result.ok and _REPORT.match(content):
+        return content
     if result.ok:
         return f"Here is what {result.name} found:\n{content}" if "\n" in content else f"Done. {content}"
-    lowered = content.lower()
-    for word, because in _REFUSALS.items():
-        if word in lowered:
+    for pattern, because in _REFUSALS.items():
+        if re.search(pattern, content, re.IGNORECASE):
             return f"All right. {because}, so I did not run {result.name}."
     return f"That did not work: {content}"
 

@@ -12,6 +12,7 @@ Owns addresses, keys, time limits and what becomes of a failed request. What is 
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -31,7 +32,8 @@ from parley.domain.errors import (
 from parley.prompts.prompt import Prompt
 from parley.providers.endpoints import Endpoint
 from parley.providers.wire.sse import decode_lines
-from parley.turns.ports import Delta, Secrets
+from parley.turns.model_ports import Delta
+from parley.turns.ports import Secrets
 
 _ERROR_BYTES = 65_536
 _KEY_LIKE = re.compile(r"(?i)\b(?:sk|gsk|hf|r8)[-_][A-Za-z0-9_\-*.]{8,}|\bBearer\s+\S+|\bAIza[\w-]{20,}")
@@ -98,13 +100,14 @@ class HttpProvider:
         except httpx.InvalidURL as error:
             raise ProviderNotConfigured(f"{endpoint.base_url_setting} is not a usable URL: {error}") from None
         return self._client().build_request(
-            "POST", url, json=body, headers=self._headers(key), timeout=self._timeout()
+            "POST", url, content=_json(body), headers=self._headers(key), timeout=self._timeout()
         )
 
     def _headers(self, key: str) -> dict[str, str]:
         endpoint = self._endpoint
         headers = {
             "accept": "text/event-stream, application/json",
+            "content-type": "application/json",
             "user-agent": "parley",
             **endpoint.headers,
         }
@@ -172,6 +175,11 @@ class HttpProvider:
 
     def _own_base_url(self) -> str:
         return (self._secrets.get(self._endpoint.base_url_setting) or "").strip()
+
+
+def _json(body: dict[str, Any]) -> bytes:
+    """Half a surrogate pair, which UTF-8 cannot hold, becomes a question mark."""
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def _with_path_of(url: httpx.URL, default: str) -> httpx.URL:

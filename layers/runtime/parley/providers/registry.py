@@ -12,7 +12,8 @@ from parley.domain.errors import ProviderNotConfigured
 from parley.providers.endpoints import endpoints
 from parley.providers.http import HttpProvider, TimeLimits, make_client
 from parley.providers.scripted import ScriptedProvider
-from parley.turns.ports import Provider, Secrets
+from parley.turns.model_ports import Provider
+from parley.turns.ports import Secrets
 
 
 class ProviderRegistry:

@@ -20,7 +20,7 @@ from parley.domain.messages import Usage
 from parley.prompts.prompt import Prompt
 from parley.providers.demo_rules import answer
 from parley.providers.script import ScriptedCall, ScriptedError, Step, choose_step, read_script
-from parley.turns.ports import Delta, Finish, TextDelta, ToolArgumentsDelta, ToolCallStart
+from parley.turns.model_ports import Delta, Finish, TextDelta, ToolArgumentsDelta, ToolCallStart
 
 _WORDS = re.compile(r"\s*\S+\s*|\s+")
 _LONGEST_PIECE = 2000

@@ -25,7 +25,7 @@ from parley.providers.wire.failures import (
 )
 from parley.providers.wire.sse import decode_events
 from parley.providers.wire.tool_call_slots import ToolCallSlots
-from parley.turns.ports import Delta, Finish, TextDelta
+from parley.turns.model_ports import Delta, Finish, TextDelta
 
 SETTINGS = (
     "temperature",

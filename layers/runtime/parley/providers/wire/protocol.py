@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from parley.domain.errors import ProviderError
 from parley.prompts.prompt import Prompt
-from parley.turns.ports import Delta
+from parley.turns.model_ports import Delta
 
 
 class Wire(Protocol):

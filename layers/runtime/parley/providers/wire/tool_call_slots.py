@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parley.domain.errors import StreamCut
-from parley.turns.ports import ToolArgumentsDelta, ToolCallStart
+from parley.turns.model_ports import ToolArgumentsDelta, ToolCallStart
 
 
 @dataclass(slots=True)

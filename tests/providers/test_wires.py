@@ -1,0 +1,166 @@
+"""Each case against each provider's wire, over a real connection, in awkward pieces."""
+
+import json
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+
+from parley.domain.errors import RetryableProviderError
+from parley.domain.messages import ToolCall, Usage
+from parley.prompts.prompt import Prompt, PromptMessage, ToolSpec
+from parley.providers.endpoints import endpoints
+from parley.providers.registry import ProviderRegistry
+from tests.providers import samples_openai_chat
+from tests.providers.cases import FAILURES, REPLIES, Sample
+from tests.support.replies import Reply, collect
+from tests.support.wire_server import Answer, WireServer, wire_server
+
+SAMPLES: dict[str, ModuleType] = {"openai_chat": samples_openai_chat}
+"""Wire → its samples."""
+
+KEY = "sk-test-0123456789"
+PROVIDERS = [row.name for row in endpoints()]
+PIECES = (1, 3, 7, 1000)
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture
+def server() -> Iterator[WireServer]:
+    with wire_server() as running:
+        yield running
+
+
+class SettingsOf:
+    """Settings of a provider that lives at the test's server."""
+
+    def __init__(self, provider: str, url: str) -> None:
+        row = next(row for row in endpoints() if row.name == provider)
+        self.values = {row.key_setting: KEY, row.base_url_setting: url}
+
+    def get(self, name: str) -> str | None:
+        return self.values.get(name)
+
+
+def samples_of(provider: str) -> ModuleType | None:
+    wire = next(row.wire for row in endpoints() if row.name == provider)
+    return SAMPLES.get(getattr(wire, "__name__", "").rpartition(".")[2])
+
+
+def prompt_for(provider: str) -> Prompt:
+    call = ToolCall(tool_call_id="call_Paris1", name="get_weather", arguments={"city": "Paris"})
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    return Prompt(
+        provider=provider,
+        model="gpt-5.1",
+        system="Be brief.",
+        messages=(
+            PromptMessage(role="user", content="Hi, I am Ann."),
+            PromptMessage(role="assistant", content="Hi Ann."),
+            PromptMessage(role="user", content="What is the weather in Paris?"),
+            PromptMessage(role="assistant", tool_calls=(call,)),
+            PromptMessage(
+                role="tool", content='{"temp_c":18}', tool_call_id="call_Paris1", name="get_weather"
+            ),
+        ),
+        tools=(ToolSpec(name="get_weather", description="Current weather of a city", parameters=schema),),
+    )
+
+
+def call(provider: str, server: WireServer, sample: Sample, piece: int) -> Reply:
+    pieces = tuple(sample.body[start : start + piece] for start in range(0, len(sample.body), piece))
+    server.answers.append(
+        Answer(pieces, status=sample.status, headers=dict(sample.headers), abrupt=sample.abrupt)
+    )
+    registry = ProviderRegistry(SettingsOf(provider, server.url))
+    try:
+        return collect(registry.get(provider).stream(prompt_for(provider)))
+    finally:
+        registry.close()
+
+
+def sample_for(provider: str, case: str) -> Sample:
+    samples = samples_of(provider)
+    assert samples is not None
+    if case in samples.NOT_APPLICABLE:
+        pytest.skip(samples.NOT_APPLICABLE[case])
+    return samples.SAMPLES[case]
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_every_provider_has_a_sample_for_every_case(provider: str) -> None:
+    samples = samples_of(provider)
+    assert samples is not None, f"the wire of {provider} has no samples"
+    wanted = {*REPLIES, *FAILURES}
+    assert wanted == {*samples.SAMPLES, *samples.NOT_APPLICABLE}
+    assert not {*samples.SAMPLES} & {*samples.NOT_APPLICABLE}
+    assert all(sample.label in {"recorded", "hand-built"} for sample in samples.SAMPLES.values())
+
+
+@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize("case", REPLIES)
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_reply_is_read_whole_however_it_is_cut(
+    provider: str, case: str, piece: int, server: WireServer
+) -> None:
+    reply = call(provider, server, sample_for(provider, case), piece)
+    assert REPLIES[case](reply), reply
+
+
+@pytest.mark.parametrize("piece", [2, 1000])
+@pytest.mark.parametrize("case", FAILURES)
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_failure_is_the_right_error(provider: str, case: str, piece: int, server: WireServer) -> None:
+    error_class, wait = FAILURES[case]
+    with pytest.raises(error_class) as raised:
+        call(provider, server, sample_for(provider, case), piece)
+    assert type(raised.value) is error_class
+    assert raised.value.retry_after == wait
+    assert raised.value.provider == provider
+    assert str(raised.value).startswith(f"{provider}: ")
+    assert KEY not in str(raised.value)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_the_request_is_what_the_official_sdk_sends(provider: str, server: WireServer) -> None:
+    samples = samples_of(provider)
+    assert samples is not None
+    recorded = json.loads((samples.FIXTURES / "request.json").read_text())
+    call(provider, server, samples.SAMPLES["text"], 1000)
+    sent = server.received[0]
+    assert (sent.method, sent.path) == (recorded["method"], recorded["path"])
+    assert sent.body == recorded["body"]
+    for name, value in recorded["headers"].items():
+        assert sent.headers[name] == value.replace("<SECRET>", KEY)
+
+
+def test_openai_tells_the_tokens_used(server: WireServer) -> None:
+    reply = call("openai", server, samples_openai_chat.SAMPLES["text"], 1000)
+    assert reply.finish is not None
+    assert reply.finish.usage == Usage(input_tokens=91, output_tokens=2)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_closing_the_stream_closes_the_connection(provider: str, server: WireServer) -> None:
+    sample = sample_for(provider, "no terminal event")
+    server.answers.append(Answer((sample.body,), hold=server.client_left))
+    registry = ProviderRegistry(SettingsOf(provider, server.url))
+    stream = registry.get(provider).stream(prompt_for(provider))
+    next(stream)
+    stream.close()  # type: ignore[attr-defined]
+    assert server.client_left.wait(10)
+    registry.close()
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_nobody_listening_is_retryable(provider: str) -> None:
+    with wire_server() as server:
+        url = server.url
+    registry = ProviderRegistry(SettingsOf(provider, url))
+    with pytest.raises(RetryableProviderError):
+        collect(registry.get(provider).stream(prompt_for(provider)))
+    registry.close()
