@@ -50,12 +50,15 @@ Implementation = Annotated[ClassFunction | SubagentFunction, Field(discriminator
 
 
 class AgentFunction(Value):
-    """One function that an agent may call. ``parameters`` is a JSON schema (object)."""
+    """One function that an agent may call. ``parameters`` is a JSON schema (object).
+
+    What is None is taken from the function's class, where there is one.
+    """
 
     name: Identifier
-    description: str = ""
-    parameters: dict[str, Any] = Field(default_factory=lambda: {"type": "object", "properties": {}})
-    requires_user_confirmation: bool = False
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+    requires_user_confirmation: bool | None = None
     confirmation_question: str | None = None
     implementation: Implementation
 

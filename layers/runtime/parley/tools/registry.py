@@ -21,7 +21,8 @@ from parley.tools.function import Function, FunctionContext, FunctionFailed, Fun
 from parley.tools.results import clean_content, clean_data
 from parley.tools.schema import parameters_of
 from parley.tools.validation import validation_failed
-from parley.turns.ports import Clock, FunctionCall, FunctionOutcome, FunctionSpec, Store
+from parley.turns.function_ports import FunctionCall, FunctionOutcome, FunctionSpec
+from parley.turns.ports import Clock, Store
 
 ENTRY_POINTS = "parley.functions"
 _LOG = logging.getLogger("parley.functions")

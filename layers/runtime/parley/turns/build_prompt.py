@@ -6,7 +6,7 @@ from typing import Any
 
 from parley.domain import keys
 from parley.domain.agents import Agent, Capabilities
-from parley.domain.conversation import DEAD_ATTEMPTS, Conversation
+from parley.domain.conversation import DEAD_ATTEMPTS
 from parley.domain.errors import ParleyError
 from parley.domain.messages import Message
 from parley.domain.protocol import open_turn

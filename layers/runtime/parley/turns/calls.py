@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from parley.domain import keys
@@ -12,7 +12,8 @@ from parley.domain.messages import Message, MessageKind, ToolCall
 from parley.domain.proposals import Decision, Outcome, Proposal
 from parley.turns import history
 from parley.turns.event_log import EventLog
-from parley.turns.ports import ConditionFailed, FunctionOutcome
+from parley.turns.function_ports import FunctionOutcome
+from parley.turns.ports import ConditionFailed
 from parley.turns.projects import get_agent
 from parley.turns.records import Stored, load, put
 from parley.turns.runtime import Runtime

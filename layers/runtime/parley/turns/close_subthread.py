@@ -8,7 +8,7 @@ from parley.domain import keys
 from parley.domain.messages import Message, MessageKind
 from parley.turns import history
 from parley.turns.calls import OpenCall, open_call, respond, response_event
-from parley.turns.ports import FunctionOutcome
+from parley.turns.function_ports import FunctionOutcome
 from parley.turns.records import load
 from parley.turns.runtime import Runtime
 from parley.turns.task import Task, open_log, subthread_scope

@@ -12,7 +12,7 @@ from parley.domain.values import Value
 from parley.turns import conversations, history
 from parley.turns.calls import OpenCall, decision_of, read_proposal, respond, settle
 from parley.turns.event_log import EventLog
-from parley.turns.ports import FunctionOutcome
+from parley.turns.function_ports import FunctionOutcome
 from parley.turns.projects import get_agent
 from parley.turns.records import load, put
 from parley.turns.runtime import Runtime

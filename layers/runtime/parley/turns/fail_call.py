@@ -7,7 +7,7 @@ from typing import Any
 from parley.domain.errors import StaleRun
 from parley.turns.calls import open_call, respond
 from parley.turns.failures import words_for
-from parley.turns.ports import FunctionOutcome
+from parley.turns.function_ports import FunctionOutcome
 from parley.turns.runtime import Runtime
 from parley.turns.task import Task, open_log
 

@@ -5,14 +5,9 @@ All bodies are JSON text: numbers, nesting and empty values survive any store un
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple, Protocol
-
-from parley.domain.agents import Capabilities
-from parley.domain.messages import Usage
-from parley.prompts.prompt import Prompt
 
 
 class IndexKey(NamedTuple):
@@ -225,127 +220,4 @@ class Secrets(Protocol):
 
     def get(self, name: str) -> str | None:
         """The value of a setting such as ``OPENAI_API_KEY``, or None."""
-        ...
-
-
-# What a provider streams: a closed union.
-
-
-@dataclass(frozen=True, slots=True)
-class TextDelta:
-    """More text."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCallStart:
-    """A call begins. ``index`` counts the reply's calls from 0; the id is the provider's own, or None."""
-
-    index: int
-    name: str
-    provider_call_id: str | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolArgumentsDelta:
-    """More of a call's arguments (JSON text)."""
-
-    index: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """The terminal event; a stream without one was cut.
-
-    ``reason``: stop, length, tool_calls, content_filter. ``provider_data`` is what this provider wants back
-    unchanged with the message (signatures, reasoning).
-    """
-
-    reason: str
-    usage: Usage | None = None
-    provider_data: dict[str, Any] = field(default_factory=dict)
-
-
-Delta = TextDelta | ToolCallStart | ToolArgumentsDelta | Finish
-
-
-class Provider(Protocol):
-    """A model provider behind one of the wires."""
-
-    name: str
-
-    def capabilities(self) -> Capabilities:
-        """What it can do, before an agent's overrides."""
-        ...
-
-    def is_configured(self) -> bool:
-        """Whether its settings are there."""
-        ...
-
-    def stream(self, prompt: Prompt) -> Iterator[Delta]:
-        """Call the model. Ends with Finish, or raises a ProviderError. Closing the iterator aborts the call."""
-        ...
-
-
-class Providers(Protocol):
-    """The providers of this installation."""
-
-    def get(self, name: str) -> Provider:
-        """Raises ProviderNotConfigured, naming those that exist, if there is none of that name."""
-        ...
-
-    def names(self) -> Sequence[str]:
-        """All names, sorted."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionCall:
-    """A call to a registered function class. ``idempotency_key`` is for outside systems: it repeats when the call does."""
-
-    class_name: str
-    arguments: dict[str, Any]
-    user_id: str
-    project_id: str
-    agent_id: str
-    thread_id: str
-    idempotency_key: str
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionOutcome:
-    """What the model is told (``content``) and, beside it, what the page gets (``additional_data``)."""
-
-    content: str
-    ok: bool = True
-    additional_data: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionSpec:
-    """A registered class's own facts: defaults for an agent's function of that class."""
-
-    class_name: str
-    description: str
-    parameters: dict[str, Any]
-    requires_user_confirmation: bool
-    confirmation_question: str | None
-
-
-class Functions(Protocol):
-    """The registered function classes."""
-
-    def call(self, call: FunctionCall) -> FunctionOutcome:
-        """Run it. Never raises for what a model or a function did wrong: that is an outcome with ``ok=False``."""
-        ...
-
-    def validate(self, class_name: str, arguments: dict[str, Any]) -> str | None:
-        """None if the arguments fit; otherwise ``Validation failed: …`` naming the field."""
-        ...
-
-    def spec(self, class_name: str) -> FunctionSpec | None:
-        """The class's facts, or None if no pack has it."""
         ...

@@ -16,7 +16,7 @@ from parley.domain.values import Value
 from parley.prompts.prompt import Prompt, PromptMessage
 from parley.turns import history
 from parley.turns.closing import after_turn
-from parley.turns.ports import TextDelta
+from parley.turns.model_ports import TextDelta
 from parley.turns.projects import get_agent
 from parley.turns.runtime import Runtime
 from parley.turns.task import Scope, Task, enter, open_log

@@ -21,7 +21,7 @@ from parley.turns.calls import (
     settle,
 )
 from parley.turns.event_log import EventLog
-from parley.turns.ports import FunctionCall, FunctionOutcome
+from parley.turns.function_ports import FunctionCall, FunctionOutcome
 from parley.turns.runtime import Runtime
 from parley.turns.task import Task, open_log
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from parley.turns.ports import Blobs, Clock, Functions, Orchestrator, Providers, Pusher, Store
+from parley.turns.function_ports import Functions
+from parley.turns.model_ports import Providers
+from parley.turns.ports import Blobs, Clock, Orchestrator, Pusher, Store
 
 DAY = 86_400.0
 

@@ -19,7 +19,7 @@ from parley.domain.errors import StreamCut
 from parley.domain.events import EventName, NewEvent
 from parley.domain.messages import ToolCall
 from parley.turns.event_log import EventLog
-from parley.turns.ports import Delta, Finish, TextDelta, ToolArgumentsDelta, ToolCallStart
+from parley.turns.model_ports import Delta, Finish, TextDelta, ToolArgumentsDelta, ToolCallStart
 from parley.turns.runtime import Settings
 from parley.turns.task import Scope
 

@@ -1,0 +1,84 @@
+"""What the use cases need of model providers: a stream of deltas. See ``ports`` for the rest of the world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from parley.domain.agents import Capabilities
+from parley.domain.messages import Usage
+from parley.prompts.prompt import Prompt
+
+# What a provider streams: a closed union.
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallStart:
+    """A call begins. ``index`` counts the reply's calls from 0; the id is the provider's own, or None."""
+
+    index: int
+    name: str
+    provider_call_id: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolArgumentsDelta:
+    """More of a call's arguments (JSON text)."""
+
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The terminal event; a stream without one was cut.
+
+    ``reason``: stop, length, tool_calls, content_filter. ``provider_data`` is what this provider wants back
+    unchanged with the message (signatures, reasoning).
+    """
+
+    reason: str
+    usage: Usage | None = None
+    provider_data: dict[str, Any] = field(default_factory=dict)
+
+
+Delta = TextDelta | ToolCallStart | ToolArgumentsDelta | Finish
+
+
+class Provider(Protocol):
+    """A model provider behind one of the wires."""
+
+    name: str
+
+    def capabilities(self) -> Capabilities:
+        """What it can do, before an agent's overrides."""
+        ...
+
+    def is_configured(self) -> bool:
+        """Whether its settings are there."""
+        ...
+
+    def stream(self, prompt: Prompt) -> Iterator[Delta]:
+        """Call the model. Ends with Finish, or raises a ProviderError. Closing the iterator aborts the call."""
+        ...
+
+
+class Providers(Protocol):
+    """The providers of this installation."""
+
+    def get(self, name: str) -> Provider:
+        """Raises ProviderNotConfigured, naming those that exist, if there is none of that name."""
+        ...
+
+    def names(self) -> Sequence[str]:
+        """All names, sorted."""
+        ...
