@@ -197,6 +197,12 @@ class SqliteStore:
         now = self._clock.now()
         return self._database.write(lambda connection: connection.execute(_PURGE, (now, limit)).rowcount)
 
+    def forget(self, prefix: str) -> int:
+        """Remove all partitions whose name begins with ``prefix``, such as a former process's connections."""
+        sql = "DELETE FROM items WHERE partition >= ? AND partition < ?"
+        high = _end_of(prefix) or _AFTER_ALL
+        return self._database.write(lambda connection: connection.execute(sql, (prefix, high)).rowcount)
+
     def _select(self, sql: str, partition: str, low: str, high: str | None, limit: int) -> list[Item]:
         """Items from ``low`` on and before ``high``."""
         values = (partition, low, _AFTER_ALL if high is None else high, self._clock.now(), max(limit, 0))

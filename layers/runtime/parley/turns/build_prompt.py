@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from parley.domain import keys
-from parley.domain.agents import Agent, Capabilities
+from parley.domain.agents import Agent, Capabilities, ClassFunction
 from parley.domain.conversation import DEAD_ATTEMPTS
 from parley.domain.errors import ParleyError
 from parley.domain.messages import Message
@@ -97,5 +97,22 @@ def _prompt(runtime: Runtime, scope: Scope, agent: Agent, messages: list[Message
         messages,
         summary=scope.conversation.summary if scope.subthread is None and messages[0].turn > 1 else "",
         system_prompt=scope.subthread.system_prompt if scope.subthread else None,
+        context=_context(runtime, scope, agent),
         final=final,
+    )
+
+
+def _context(runtime: Runtime, scope: Scope, agent: Agent) -> list[str]:
+    """What the agent's function classes want a prompt that offers them to say."""
+    conversation = scope.conversation
+    return runtime.functions.prompt_context(
+        [
+            function.implementation.class_name
+            for function in agent.functions
+            if isinstance(function.implementation, ClassFunction)
+        ],
+        user_id=conversation.user_id,
+        project_id=conversation.project_id,
+        agent_id=agent.agent_id,
+        thread_id=scope.thread_id,
     )

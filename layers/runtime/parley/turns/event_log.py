@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 
 from parley.domain import keys
 from parley.domain.conversation import Conversation
-from parley.domain.events import Event, NewEvent, channel_of
+from parley.domain.events import Event, EventName, NewEvent, channel_of
 from parley.domain.values import Value
 from parley.turns import publish
 from parley.turns.ports import ConditionFailed, Item
@@ -28,7 +28,7 @@ from parley.turns.runtime import Runtime
 class LoggedEvent(Value):
     """An event as it lies in an item: what the item's key and the thread say is left out."""
 
-    event: str
+    event: EventName
     id: str | None = None
     sub: str | None = None
     parent: str | None = None
@@ -144,7 +144,7 @@ class EventLog:
 
 def _logged(event: NewEvent, now: float) -> LoggedEvent:
     return LoggedEvent.model_construct(
-        event=event.event.value,
+        event=event.event,
         id=event.event_id,
         sub=event.subthread_id,
         parent=event.parent_thread_id,

@@ -8,9 +8,9 @@ from enum import StrEnum
 from pydantic import Field
 
 from parley.domain import keys
-from parley.domain.agents import Agent
+from parley.domain.agents import Agent, AgentFunction, ClassFunction
 from parley.domain.conversation import Conversation
-from parley.domain.errors import NotFound
+from parley.domain.errors import InvalidRequest, NotFound
 from parley.domain.values import Value
 from parley.turns import conversations
 from parley.turns.ports import ConditionFailed
@@ -18,6 +18,7 @@ from parley.turns.records import Stored, load, parse, put
 from parley.turns.runtime import Runtime
 
 AGENT_LIMIT = 200
+NO_PARAMETERS = {"type": "object", "properties": {}}
 
 
 class Role(StrEnum):
@@ -110,16 +111,57 @@ def ensure_member(runtime: Runtime, project_id: str, user_id: str, role: Role) -
         return
 
 
-def get_agent(runtime: Runtime, project_id: str, agent_id: str) -> Agent:
-    """An agent. Raises NotFound."""
+def read_agent(runtime: Runtime, project_id: str, agent_id: str) -> Agent:
+    """An agent as it was put. Raises NotFound."""
     found = load(runtime, keys.project_partition(project_id), keys.agent(agent_id), Agent)
     if found is None:
         raise not_found("agent")
     return found.value
 
 
+def get_agent(runtime: Runtime, project_id: str, agent_id: str) -> Agent:
+    """An agent ready to work: what its functions leave open is taken from their classes. Raises NotFound."""
+    return with_class_facts(runtime, read_agent(runtime, project_id, agent_id))
+
+
+def with_class_facts(runtime: Runtime, agent: Agent) -> Agent:
+    """The agent with description, parameters and confirmation of its functions filled in from their classes."""
+    return agent.but(functions=tuple(_filled(runtime, function) for function in agent.functions))
+
+
+def _filled(runtime: Runtime, function: AgentFunction) -> AgentFunction:
+    implementation = function.implementation
+    spec = None
+    if isinstance(implementation, ClassFunction):
+        spec = runtime.functions.spec(implementation.class_name)
+    described, schema, confirm, question = (
+        (spec.description, spec.parameters, spec.requires_user_confirmation, spec.confirmation_question)
+        if spec
+        else ("", NO_PARAMETERS, False, None)
+    )
+    return function.but(
+        description=described if function.description is None else function.description,
+        parameters=schema if function.parameters is None else function.parameters,
+        requires_user_confirmation=confirm
+        if function.requires_user_confirmation is None
+        else function.requires_user_confirmation,
+        confirmation_question=function.confirmation_question or question,
+    )
+
+
 def put_agent(runtime: Runtime, project_id: str, agent: Agent) -> Agent:
-    """Add or replace an agent."""
+    """Add or replace an agent. Raises InvalidRequest if it names what is not there."""
+    for function in agent.functions:
+        implementation = function.implementation
+        if not isinstance(implementation, ClassFunction) or runtime.functions.spec(implementation.class_name):
+            continue
+        raise InvalidRequest(
+            "invalid_request",
+            f"functions: no installed pack has a function class {implementation.class_name}.",
+        )
+    if agent.provider not in runtime.providers.names():
+        known = ", ".join(runtime.providers.names())
+        raise InvalidRequest("invalid_request", f"provider: {agent.provider} is not one of {known}.")
     put(runtime, keys.project_partition(project_id), keys.agent(agent.agent_id), agent, if_version=None)
     return agent
 

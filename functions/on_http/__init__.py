@@ -1,0 +1,1 @@
+"""The HTTP API: routes are declared once, here."""

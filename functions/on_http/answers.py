@@ -1,0 +1,60 @@
+"""How requests are read and refused: one error form for all routes."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.event_handler.api_gateway import Router
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError
+from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
+from aws_lambda_powertools.event_handler.openapi.params import Query
+
+from parley.domain.errors import Refusal, StoreUnavailable
+
+Limit = Annotated[int, Query(ge=1, le=100, description="Entries per page")]
+Cursor = Annotated[str | None, Query(max_length=600, description="`next` of the page before")]
+
+
+def user_of(router: Router | APIGatewayHttpResolver) -> str:
+    """The caller: the JWT's ``sub``, checked by the API's authorizer."""
+    claims = router.current_event.request_context.authorizer.jwt_claim
+    return str(claims["sub"])
+
+
+def install(app: APIGatewayHttpResolver) -> None:
+    """Register the error answers."""
+    app.exception_handler(Refusal)(_refused)
+    app.exception_handler(RequestValidationError)(_invalid)
+    app.exception_handler(StoreUnavailable)(_unavailable)
+    app.not_found(_unknown_route)
+
+
+def error(status: int, type: str, message: str, **details: Any) -> Response[str]:  # noqa: A002 - the field's name
+    """``{"error": {"type", "message"}}``."""
+    body = json.dumps({"error": {"type": type, "message": message, **details}})
+    return Response(status_code=status, content_type="application/json", body=body)
+
+
+def _refused(refusal: Refusal) -> Response[str]:
+    return error(refusal.status, refusal.type, refusal.message, **refusal.details)
+
+
+def _unavailable(_: StoreUnavailable) -> Response[str]:
+    return error(503, "unavailable", "The service is busy; try again in a moment.")
+
+
+def _unknown_route(_: NotFoundError) -> Response[str]:
+    return error(404, "not_found", "There is no such route.")
+
+
+def _invalid(invalid: RequestValidationError) -> Response[str]:
+    """Where the first fault lies and what is accepted; never what was sent."""
+    first = invalid.errors()[0]
+    place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
+    if first["type"] == "json_invalid":
+        return error(400, "bad_request", "The body must be JSON.")
+    if not place and first["loc"] and first["loc"][0] == "body":
+        return error(400, "bad_request", "The body must be a JSON object.")
+    return error(422, "invalid_request", f"{'.'.join(place)}: {first['msg']}.")

@@ -1,0 +1,41 @@
+"""The entry of the HTTP API's Lambda: all routes, one error form, and the OpenAPI document."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
+
+import parley
+from on_http import answers, confirmations, projects, threads
+
+app = APIGatewayHttpResolver(enable_validation=True)
+answers.install(app)
+for module in (threads, confirmations, projects):
+    app.include_router(module.router)
+
+
+@app.get("/openapi.json", tags=["about"])
+def openapi() -> dict[str, Any]:
+    """This document."""
+    return _document()
+
+
+@cache
+def _document() -> dict[str, Any]:
+    text = app.get_openapi_json_schema(title="Parley", version=parley.__version__)
+    document: dict[str, Any] = json.loads(text)
+    return document
+
+
+def routes() -> list[tuple[str, str]]:
+    """Every route as (method, path) with its ``{parameters}``, as API Gateway and OpenAPI write them."""
+    found = [(method.upper(), path) for path, item in _document()["paths"].items() for method in item]
+    return sorted(found)
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Answer one request."""
+    return app.resolve(event, context)

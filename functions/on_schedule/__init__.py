@@ -1,0 +1,1 @@
+"""What runs on a schedule, or on an event of Step Functions."""

@@ -1,0 +1,1 @@
+"""Handlers of the state machine's Task states, one module per state."""
