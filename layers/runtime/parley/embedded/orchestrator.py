@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from parley.embedded.interpreter import Interpreter
-from parley.embedded.interpreter_types import (
-    LONGEST_CAUSE,
+from parley.embedded.interpreter import (
     ExecutionAlreadyExists,
     ExecutionDoesNotExist,
+    Interpreter,
     InvalidToken,
     TaskTimedOut,
 )
+from parley.embedded.interpreter.types import LONGEST_CAUSE
 from parley.turns.ports import ExecutionStatus, Started, StateVisit
 
 
