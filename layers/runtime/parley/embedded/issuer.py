@@ -25,6 +25,8 @@ from parley.domain.errors import ParleyError, StorageError
 
 ISSUER = "https://issuer.parley.local"
 AUDIENCE = "parley"
+OPERATOR_AUDIENCE = "parley-operator"
+"""Of the tokens with which the command line asks a server on its machine to do an operator's work."""
 TOKEN_SECONDS = 12 * 3600
 _FILE = "issuer.pem"
 _REMEMBERED = 1024
@@ -45,14 +47,14 @@ class LocalIssuer:
         # RFC 7638: the key's id is the hash of its required members, in order and without blanks.
         canonical = json.dumps(self._public, separators=(",", ":"), sort_keys=True).encode()
         self.key_id = base64.urlsafe_b64encode(hashlib.sha256(canonical).digest()).rstrip(b"=").decode()
-        self._checked: dict[str, dict[str, Any]] = {}
+        self._checked: dict[tuple[str, str], dict[str, Any]] = {}
 
-    def issue(self, user: str, ttl: int = TOKEN_SECONDS) -> str:
+    def issue(self, user: str, ttl: int = TOKEN_SECONDS, *, audience: str = AUDIENCE) -> str:
         """A token for `user` that is good for `ttl` seconds."""
         issued_at = int(self._now())
         claims = {
             "iss": ISSUER,
-            "aud": AUDIENCE,
+            "aud": audience,
             "sub": user,
             "iat": issued_at,
             "nbf": issued_at,
@@ -61,14 +63,14 @@ class LocalIssuer:
         }
         return jwt.encode(claims, self._key, algorithm="RS256", headers={"kid": self.key_id})
 
-    def verify(self, token: str) -> dict[str, Any]:
+    def verify(self, token: str, audience: str = AUDIENCE) -> dict[str, Any]:
         """The token's claims. Raises InvalidToken."""
-        claims = self._checked.get(token)
+        claims = self._checked.get((token, audience))
         if claims is None:
-            claims = self._check_signature(token)
+            claims = self._check_signature(token, audience)
             if len(self._checked) >= _REMEMBERED:
                 self._checked.clear()
-            self._checked[token] = claims
+            self._checked[token, audience] = claims
         now = self._now()
         if now >= claims["exp"]:
             raise InvalidToken("the token has expired")
@@ -90,7 +92,7 @@ class LocalIssuer:
             "subject_types_supported": ["public"],
         }
 
-    def _check_signature(self, token: str) -> dict[str, Any]:
+    def _check_signature(self, token: str, audience: str) -> dict[str, Any]:
         try:
             if jwt.get_unverified_header(token).get("kid") != self.key_id:
                 raise InvalidToken("the token was not signed by this issuer's key")
@@ -98,7 +100,7 @@ class LocalIssuer:
                 token,
                 self._key.public_key(),
                 algorithms=["RS256"],
-                audience=AUDIENCE,
+                audience=audience,
                 issuer=ISSUER,
                 # Times are compared by our own clock, every time the token is shown.
                 options={"verify_exp": False, "verify_nbf": False, "verify_iat": False},

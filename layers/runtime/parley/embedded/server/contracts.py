@@ -47,7 +47,10 @@ class Handlers:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """All that one server serves. `routes` are (method, path); `public` are route keys that need no token."""
+    """All that one server serves. `routes` are (method, path); `public` are route keys that need no token.
+
+    `enroll` makes a user (first) a member of a project (second): what `parley token` asks of a server.
+    """
 
     handlers: Handlers
     routes: tuple[tuple[str, str], ...]
@@ -57,4 +60,5 @@ class Service:
     pages: Path
     now: Callable[[], float]
     purge: Callable[[], object]
+    enroll: Callable[[str, str], None]
     cors: Cors | None = None

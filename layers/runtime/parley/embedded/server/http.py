@@ -9,9 +9,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import unquote
 
+from parley.domain.errors import ParleyError
 from parley.embedded import gateway
 from parley.embedded.gateway import Gateway, HttpAnswer, HttpRequest
 from parley.embedded.gateway_routes import Routes
+from parley.embedded.issuer import OPERATOR_AUDIENCE
 from parley.embedded.server.contracts import InvocationContext, Service
 from parley.embedded.server.pages import Pages
 from parley.embedded.server.workers import Workers
@@ -20,6 +22,7 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
+OPERATOR_PATH = "/.well-known/parley-members"
 WORKERS = 32
 WAITERS = 64
 _log = logging.getLogger("parley.server")
@@ -32,6 +35,7 @@ class HttpServer:
     def __init__(self, service: Service, workers: Workers) -> None:
         self._issuer = service.issuer
         self._handler = service.handlers.http
+        self._enroll_member = service.enroll
         self._pages = Pages(service.pages)
         self._gateway = Gateway(
             Routes(service.routes),
@@ -66,6 +70,8 @@ class HttpServer:
             document = self._document(request.raw_path, f"{request.scheme}://{headers.get('host', '')}")
             if document is not None:
                 return gateway.http_answer(document)
+        if (request.method, request.raw_path) == ("POST", OPERATOR_PATH):
+            return await self._enroll(request, headers)
         event = self._gateway.receive(request)
         if isinstance(event, HttpAnswer):
             return self._gateway.allow_origin(request, event)
@@ -103,6 +109,19 @@ class HttpServer:
         await asyncio.sleep(1)
         parameters["wait"] = "0"
         return self._workers
+
+    async def _enroll(self, request: HttpRequest, headers: dict[str, str]) -> HttpAnswer:
+        """Make somebody a member: for those who can sign with the folder's key, and could write it anyway."""
+        try:
+            self._issuer.verify(gateway.bearer_token(headers), OPERATOR_AUDIENCE)
+            wanted = json.loads(request.body)
+            user, project = str(wanted["user"]), str(wanted["project"])
+        except ParleyError as error:
+            return gateway.unauthorized(str(error))
+        except (ValueError, KeyError, TypeError):
+            return gateway.own_answer(400, "Bad Request")
+        await self._workers.run(lambda: self._enroll_member(user, project))
+        return gateway.http_answer({})
 
     def _document(self, path: str, base_url: str) -> dict[str, Any] | None:
         if path == "/.well-known/jwks.json":

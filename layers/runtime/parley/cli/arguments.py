@@ -1,0 +1,198 @@
+"""The arguments of each command, and their help."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Subparsers = Any  # argparse's own type for this is private
+
+
+def add_commands(commands: Subparsers) -> None:
+    """Add all commands, in the order in which the help lists them."""
+    _add_serve(commands)
+    _add_chat(commands)
+    _add_token(commands)
+    _add_inspection(commands)
+    _add_prompt(commands)
+
+
+def _add(
+    commands: Subparsers, name: str, target: str, help: str, description: str
+) -> argparse.ArgumentParser:
+    """A command; `target` is `module:function` below `parley.cli`."""
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=help, description=description)
+    parser.set_defaults(target=target)
+    return parser
+
+
+def _add_serve(commands: Subparsers) -> None:
+    parser = _add(
+        commands,
+        "serve",
+        "serve:serve",
+        "serve the API, the WebSocket and the page",
+        "Serve a data folder: the HTTP API, the WebSocket (/ws) and the page (/) on one port. "
+        "Everything is durable: stopped in any way and started again, every conversation goes on.",
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    parser.add_argument(
+        "--port", type=_number(0, 65535), default=8000, help="port; 0 picks a free one (default: 8000)"
+    )
+    _add_data(parser)
+    parser.add_argument(
+        "--allow-origin",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="let pages of this origin call the API (repeatable; * for all)",
+    )
+    parser.add_argument("--access-log", action="store_true", help="log requests, without their query strings")
+
+
+def _add_chat(commands: Subparsers) -> None:
+    parser = _add(
+        commands,
+        "chat",
+        "chat:chat",
+        "hold a conversation",
+        "Talk to an agent. Without --url, to the server that owns the data folder, or to one of its own. "
+        "Without --message, messages are typed: /end finishes, Ctrl-C cancels a turn. "
+        "The exit status is 0 only if every message got its reply.",
+    )
+    parser.add_argument(
+        "--message",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        type=_message,
+        help="send this once the one before got its reply (repeatable)",
+    )
+    parser.add_argument(
+        "--turns-per-run",
+        type=_number(1, 50),
+        metavar="N",
+        help="turns until a run continues as a new one (1-50)",
+    )
+    parser.add_argument(
+        "--inactivity-seconds", type=_number(1, 2_592_000), metavar="N", help="silence that ends a run"
+    )
+    parser.add_argument(
+        "--decision",
+        choices=("approve", "decline"),
+        help="decide proposed actions this way instead of asking",
+    )
+    parser.add_argument(
+        "--agent", default="general-assistant", help="agent to talk to (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=_number(1, 86_400),
+        default=300,
+        metavar="SECONDS",
+        help="give a reply up after this long without any event (default: 300)",
+    )
+    _add_server(parser)
+
+
+def _add_token(commands: Subparsers) -> None:
+    parser = _add(
+        commands,
+        "token",
+        "serve:token",
+        "print a token of the local issuer",
+        "Print a token for a user of a local data folder, and make the user a member of the project "
+        "(its owner, if the project is new).",
+    )
+    parser.add_argument("--user", default="dev", help="who the token speaks for (default: dev)")
+    parser.add_argument("--project", default="demo", help="project to be a member of (default: demo)")
+    parser.add_argument(
+        "--ttl",
+        type=_number(1, 31_536_000),
+        default=43_200,
+        metavar="SECONDS",
+        help="its life (default: 12 hours)",
+    )
+    _add_data(parser)
+
+
+def _add_inspection(commands: Subparsers) -> None:
+    status = _add(
+        commands, "status", "inspect:status", "show a thread", "Show a thread's phase and counters."
+    )
+    runs = _add(
+        commands,
+        "runs",
+        "inspect:runs",
+        "show a thread's runs",
+        "Show the chain of runs of a thread; with a generation, that run's states and prompts as JSON.",
+    )
+    events = _add(
+        commands,
+        "events",
+        "inspect:events",
+        "print a thread's events",
+        "Print a thread's events, one JSON object a line.",
+    )
+    for parser in (status, runs, events):
+        parser.add_argument("thread", metavar="THREAD", help="the thread's id")
+    runs.add_argument(
+        "generation", nargs="?", type=_number(1, 10**9), metavar="GENERATION", help="show this run"
+    )
+    events.add_argument(
+        "--after", type=_number(0, 10**12), default=0, metavar="SEQ", help="only events after this one"
+    )
+    events.add_argument(
+        "--follow", action="store_true", help="go on with what comes, until the conversation is over"
+    )
+    agents = _add(commands, "agents", "inspect:agents", "list a project's agents", "List a project's agents.")
+    for parser in (status, runs, events, agents):
+        _add_server(parser)
+
+
+def _add_prompt(commands: Subparsers) -> None:
+    parser = _add(
+        commands,
+        "prompt",
+        "prompt:prompt",
+        "send one prompt to a model provider",
+        "Send TEXT to a provider and stream its answer: a quick way to see whether it is set up. "
+        "Settings come from the environment (for example OPENAI_API_KEY and OPENAI_BASE_URL).",
+    )
+    parser.add_argument("text", metavar="TEXT", help="what to ask")
+    parser.add_argument("--provider", default="scripted", help="provider to ask (default: scripted)")
+    parser.add_argument("--model", help="model to ask")
+    parser.add_argument("--system", default="", help="system prompt (default: a helpful assistant)")
+    parser.add_argument(
+        "--show", action="store_true", help="print the composed prompt as JSON and ask nobody"
+    )
+
+
+def _add_server(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--project", default="demo", help="project (default: demo)")
+    parser.add_argument("--user", default="dev", help="user of a local server (default: dev)")
+    parser.add_argument("--url", help="address of a server, local or deployed (needs --token)")
+    parser.add_argument("--token", help="token for --url")
+    _add_data(parser)
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", type=Path, default=Path(".parley"), help="data folder (default: .parley)")
+
+
+def _number(low: int, high: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        value = int(text)
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{value} is not between {low} and {high}")
+        return value
+
+    return number
+
+
+def _message(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("a message cannot be empty")
+    return text

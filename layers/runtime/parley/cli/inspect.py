@@ -1,0 +1,111 @@
+"""`parley status`, `runs`, `events` and `agents`: looking at what a server knows."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from parley.cli.api import Api, Thread, segment
+from parley.cli.servers import reached_server
+from parley.cli.terminal import Terminal, clean, shortened
+
+_EVENT_PAGE = 500
+_FOLLOW_SECONDS = 20
+
+
+def status(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    """Show one thread."""
+    with reached_server(arguments) as api:
+        thread = api.get(Thread(arguments.project, arguments.thread).path)
+        for name in ("thread_id", "agent_id", "title", "phase", "generation", "turns", "queued"):
+            _field(terminal, name, thread.get(name))
+        _field(terminal, "last_reply", thread.get("last_reply_ref"))
+        _field(terminal, "updated_at", _moment(thread.get("updated_at")))
+        for proposal in thread.get("pending", ()):
+            _field(terminal, "pending", f"{proposal['question']} ({proposal['proposal_id']})")
+        if thread.get("summary"):
+            _field(terminal, "summary", thread["summary"])
+    return 0
+
+
+def runs(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    """Show the chain of runs of a thread, or the states of one run."""
+    with reached_server(arguments) as api:
+        thread = Thread(arguments.project, arguments.thread)
+        if arguments.generation is not None:
+            run = api.get(thread / f"runs/{arguments.generation}")
+            terminal.line(json.dumps(run, indent=2, ensure_ascii=False))
+            return 0
+        rows = [
+            [
+                str(run["generation"]),
+                str(run["status"]),
+                str(run["turns"]),
+                _moment(run.get("started_at")),
+                _moment(run.get("stopped_at")),
+            ]
+            for run in api.get(thread / "runs")["runs"]
+        ]
+        _table(terminal, ["run", "status", "turns", "started", "stopped"], rows)
+    return 0
+
+
+def events(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    """Print the event log, one JSON object a line; with `--follow`, what comes as it comes."""
+    with reached_server(arguments) as api:
+        path = Thread(arguments.project, arguments.thread) / "events"
+        after = arguments.after
+        while True:
+            completed, last = _print_page(api, path, after, terminal, follow=arguments.follow)
+            if completed or (last == after and not arguments.follow):
+                return 0
+            after = last
+
+
+def _print_page(api: Api, path: str, after: int, terminal: Terminal, *, follow: bool) -> tuple[bool, int]:
+    """Print one page. Whether the conversation is over, and the last `seq`."""
+    page = api.get(path, after=after, limit=_EVENT_PAGE, wait=_FOLLOW_SECONDS if follow else 0)["events"]
+    for event in page:
+        terminal.line(json.dumps(event, ensure_ascii=False))
+    over = bool(page) and page[-1]["event"] == "ConversationCompleted"
+    return over, page[-1]["seq"] if page else after
+
+
+def agents(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    """List a project's agents."""
+    with reached_server(arguments) as api:
+        rows = [
+            [
+                str(agent["agent_id"]),
+                str(agent.get("name", "")),
+                f"{agent.get('provider', '')}/{agent.get('model', '')}",
+                ", ".join(str(function["name"]) for function in agent.get("functions", ())),
+            ]
+            for agent in api.get(f"/api/projects/{segment(arguments.project)}/agents")["agents"]
+        ]
+        _table(terminal, ["agent", "name", "model", "functions"], rows)
+    return 0
+
+
+def _field(terminal: Terminal, name: str, value: object) -> None:
+    text = "-" if value is None else clean(str(value))
+    terminal.line(f"{name:<12}{text}")
+
+
+def _table(terminal: Terminal, heads: list[str], rows: list[list[str]]) -> None:
+    cells = [heads, *([shortened(clean(cell), 100) for cell in row] for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
+    for number, row in enumerate(cells):
+        text = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        terminal.line(terminal.styled("bold", text) if number == 0 else text)
+
+
+def _moment(value: Any) -> str:
+    """A time of the API, epoch seconds or ISO text, for people."""
+    if value is None:
+        return "-"
+    if isinstance(value, int | float):
+        return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return str(value)

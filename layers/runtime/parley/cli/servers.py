@@ -1,0 +1,108 @@
+"""Which server a command talks to: one that is named, the one that owns the data folder, or its own."""
+
+from __future__ import annotations
+
+import argparse
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from parley.cli.api import Api
+from parley.cli.failure import CommandFailed
+from parley.embedded.issuer import OPERATOR_AUDIENCE, TOKEN_SECONDS, LocalIssuer
+from parley.embedded.lock import Owner, owner_of
+
+_OWNER_STARTS_SECONDS = 5.0
+_OPERATOR_SECONDS = 60
+
+
+@contextmanager
+def reached_server(arguments: argparse.Namespace) -> Iterator[Api]:
+    """The API of the server that the arguments mean, as the user that they mean."""
+    if arguments.url:
+        api = Api(arguments.url, arguments.token or _token_of_folder(arguments))
+        try:
+            yield api
+        finally:
+            api.close()
+        return
+    with local_server(arguments.data) as url:
+        token = arguments.token or member_token(arguments.data, url, arguments.user, arguments.project)
+        api = Api(url, token)
+        try:
+            yield api
+        finally:
+            api.close()
+
+
+@contextmanager
+def local_server(data: Path) -> Iterator[str]:
+    """The address of the server that owns the data folder; if nobody does, of our own while this lasts."""
+    owner = _settled_owner(data)
+    if owner is None:
+        with embedded_server(data, "127.0.0.1", 0) as url:
+            yield url
+    elif owner.url is None:
+        raise CommandFailed(f"{data} is in use by process {owner.pid}, which serves nothing")
+    else:
+        yield owner.url
+
+
+@contextmanager
+def embedded_server(data: Path, host: str, port: int, *, allow_origins: Sequence[str] = ()) -> Iterator[str]:
+    """Serve the data folder from a thread of this process; gives the address."""
+    from parley import wiring
+    from parley.embedded.server import EmbeddedServer
+    from parley.embedded.server.assembly import service_of
+
+    server = EmbeddedServer(host, port)
+    try:
+        installation = wiring.embedded(data)
+        try:
+            server.start(service_of(installation, allow_origins=allow_origins))
+            installation.lock.announce(server.url)
+            yield server.url
+        finally:
+            server.stop()
+            installation.close()
+    finally:
+        server.stop()
+
+
+def member_token(data: Path, url: str, user: str, project: str, ttl: int = TOKEN_SECONDS) -> str:
+    """A token for a user, who is made a member of the project by the local server at `url`."""
+    issuer = LocalIssuer(data, time.time)
+    operator = issuer.issue("operator", _OPERATOR_SECONDS, audience=OPERATOR_AUDIENCE)
+    try:
+        response = httpx.post(
+            f"{url}/.well-known/parley-members",
+            json={"user": user, "project": project},
+            headers={"authorization": f"Bearer {operator}"},
+            timeout=30,
+        )
+    except httpx.TransportError as error:
+        raise CommandFailed(f"no answer from {url}, which owns {data}: {error}") from error
+    if not response.is_success:
+        raise CommandFailed(f"{url} did not make {user} a member of {project}: {response.text}")
+    return issuer.issue(user, ttl)
+
+
+def _token_of_folder(arguments: argparse.Namespace) -> str:
+    """Without `--token`, a server on this machine may still be one whose key lies in the data folder."""
+    if not (arguments.data / "issuer.pem").exists():
+        raise CommandFailed("--url needs --token: a token that the server's issuer gave", status=2)
+    return LocalIssuer(arguments.data, time.time).issue(arguments.user)
+
+
+def _settled_owner(data: Path) -> Owner | None:
+    """Who owns the folder; an owner that is just starting is given a moment to say where it serves."""
+    deadline = time.monotonic() + _OWNER_STARTS_SECONDS
+    while True:
+        owner = owner_of(data)
+        if owner is None or owner.url is not None or time.monotonic() >= deadline:
+            return owner
+        threading.Event().wait(0.1)

@@ -1,0 +1,46 @@
+"""Where text goes: a terminal with colours, or a plain stream."""
+
+from __future__ import annotations
+
+import re
+from typing import TextIO
+
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+# What a model or a function says is text, never a command to the terminal.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class Terminal:
+    """An output stream. Colours only where they are wanted."""
+
+    def __init__(self, out: TextIO, *, colours: bool) -> None:
+        self._out = out
+        self._colours = colours
+
+    def write(self, text: str) -> None:
+        """Write and show at once."""
+        self._out.write(text)
+        self._out.flush()
+
+    def line(self, text: str = "") -> None:
+        """Write a line."""
+        self.write(text + "\n")
+
+    def styled(self, style: str, text: str) -> str:
+        """The text in a style, or as it is."""
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._colours else text
+
+
+def terminal_for(out: TextIO, *, no_color: bool) -> Terminal:
+    """Colours on a terminal, unless the user does not want any (https://no-color.org)."""
+    return Terminal(out, colours=out.isatty() and not no_color)
+
+
+def clean(text: str) -> str:
+    """Text without control characters (line ends and tabs stay)."""
+    return _CONTROL.sub("", text)
+
+
+def shortened(text: str, limit: int) -> str:
+    """At most `limit` characters, with an ellipsis where something was left out."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"

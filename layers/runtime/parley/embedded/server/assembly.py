@@ -1,0 +1,45 @@
+"""Puts an installation behind a server: the deployed functions' own handlers, and the parts around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import on_http.api
+import on_schedule.repair
+import on_socket.authorize
+import on_socket.route
+from parley import wiring
+from parley.embedded.gateway_routes import Cors
+from parley.embedded.server.contracts import Handlers, Service
+from parley.turns import projects
+
+PUBLIC = frozenset({"GET /openapi.json"})
+
+
+def service_of(installation: wiring.Installation, *, allow_origins: Sequence[str] = ()) -> Service:
+    """What a server serves of an open installation. The handlers of this process use it from now on."""
+    wiring.use(installation.runtime)
+
+    def enroll(user_id: str, project_id: str) -> None:
+        project = projects.Project(project_id=project_id, name=project_id)
+        made = projects.ensure_project(installation.runtime, project)
+        role = projects.Role.OWNER if made else projects.Role.MEMBER
+        projects.ensure_member(installation.runtime, project_id, user_id, role)
+
+    return Service(
+        handlers=Handlers(
+            http=on_http.api.handler,
+            authorize=on_socket.authorize.handler,
+            socket=on_socket.route.handler,
+            repair=on_schedule.repair.handler,
+        ),
+        routes=tuple(on_http.api.routes()),
+        public=PUBLIC,
+        hub=installation.hub,
+        issuer=installation.issuer,
+        pages=wiring.data_folder("web"),
+        now=installation.runtime.clock.now,
+        purge=installation.purge,
+        enroll=enroll,
+        cors=Cors(allow_origins=allow_origins) if allow_origins else None,
+    )
