@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server sends: the body's pieces as chunks, and then the end, or ``abrupt``: a broken connection.
+    """What the server sends: the body's pieces as chunks, then the end, or ``abrupt``: a broken connection.
 
     ``hold``: before the end the server waits until this is set, or until its client is gone.
     """

@@ -73,6 +73,8 @@ def merge_capabilities(provider: Capabilities, overrides: dict[str, Any]) -> Cap
 def agent_tools(agent: Agent) -> list[ToolSpec]:
     """What the agent's functions look like to a model."""
     return [
-        ToolSpec(name=function.name, description=function.description, parameters=function.parameters)
+        ToolSpec(
+            name=function.name, description=function.description or "", parameters=function.parameters or {}
+        )
         for function in agent.functions
     ]

@@ -88,17 +88,16 @@ class HttpProvider:
         endpoint = self._endpoint
         if not self.is_configured():
             raise ProviderNotConfigured(f"{endpoint.key_setting} is not set")
-        own = self._own_base_url()
-        body = endpoint.wire.encode(prompt)
-        if not own:
-            body = {endpoint.renamed_at_home.get(name, name): value for name, value in body.items()}
         try:
-            base = _with_path_of(httpx.URL(own or endpoint.base_url), endpoint.base_url)
+            base = _with_path_of(httpx.URL(self._own_base_url() or endpoint.base_url), endpoint.base_url)
             url = httpx.URL(f"{str(base).rstrip('/')}{endpoint.wire.path(prompt)}")
             if url.scheme not in {"http", "https"} or not url.host:
                 raise httpx.InvalidURL("not an http or https address")
         except httpx.InvalidURL as error:
             raise ProviderNotConfigured(f"{endpoint.base_url_setting} is not a usable URL: {error}") from None
+        body = endpoint.wire.encode(prompt)
+        if url.host == httpx.URL(endpoint.base_url).host:
+            body = {endpoint.renamed_at_home.get(name, name): value for name, value in body.items()}
         return self._client().build_request(
             "POST", url, content=_json(body), headers=self._headers(key), timeout=self._timeout()
         )

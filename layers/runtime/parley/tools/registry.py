@@ -49,6 +49,7 @@ class FunctionRegistry:
         self._given = tuple(classes)
         self._lock = threading.Lock()
         self._found: dict[str, type[Function]] | None = None
+        self._specs: dict[str, FunctionSpec] = {}
 
     def classes(self) -> dict[str, type[Function]]:
         """All classes by name. Raises ValueError if two packs give one name to different classes."""
@@ -59,16 +60,21 @@ class FunctionRegistry:
 
     def spec(self, class_name: str) -> FunctionSpec | None:
         """See the port."""
+        known = self._specs.get(class_name)
+        if known is not None:
+            return known
         function = self.classes().get(class_name)
         if function is None:
             return None
-        return FunctionSpec(
+        # Asked for with every task of a turn, and slow to make.
+        self._specs[class_name] = spec = FunctionSpec(
             class_name=class_name,
             description=function.description,
             parameters=parameters_of(function.Arguments),
             requires_user_confirmation=function.requires_user_confirmation,
             confirmation_question=function.confirmation_question,
         )
+        return spec
 
     def validate(self, class_name: str, arguments: dict[str, Any]) -> str | None:
         """See the port."""
