@@ -33,6 +33,7 @@ from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state
 from moto.stepfunctions.parser.asl.eval.callback.callback import (
     CallbackConsumerTimeout,
     CallbackEndpoint,
+    CallbackOutcomeTimedOut,
     CallbackPoolManager,
 )
 from moto.stepfunctions.parser.asl.eval.environment import Environment
@@ -173,7 +174,7 @@ def nested_executions_stop_with_their_parent() -> Iterator[None]:
 
     def evaluate(self: Any, env: Environment, sync_resolver: Any, **kwargs: Any) -> Any:
         outcome = eval_sync(self, env=env, sync_resolver=sync_resolver, **kwargs)
-        if outcome is None and not env.is_running():
+        if isinstance(outcome, CallbackOutcomeTimedOut) or not env.is_running():
             client = nested_service_module.boto_client_for(
                 region=env.aws_execution_details.region, service="stepfunctions"
             )

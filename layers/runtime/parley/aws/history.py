@@ -72,10 +72,12 @@ class _Reader:
         elif kind in _EXECUTION_ENDS:
             self._end_execution(event, _EXECUTION_ENDS[kind], before, at)
             place = _Place()
+        elif kind.startswith("MapState"):
+            place = self._map_happens(event, before, at)
         else:
             place = before
             if before.visit is not None:
-                self._happen(event, before.visit)
+                self._happen(event, before.visit, at)
         self._places[event["id"]] = place
 
     def _enter(self, event: Mapping[str, Any], before: _Place, at: float) -> _Place:
@@ -141,9 +143,28 @@ class _Reader:
                 ended = self.visits[number]
                 self._close(number, ended.outcome if ended.error else "aborted", at)
             else:
+                # What ends from outside is no failure of its own.
+                self._change(number, error=None)
                 self._close(number, outcome, at)
 
-    def _happen(self, event: Mapping[str, Any], number: int) -> None:
+    def _map_happens(self, event: Mapping[str, Any], before: _Place, at: float) -> _Place:
+        """An event of a whole Map; the one before it may be the last of any iteration."""
+        number = next(
+            (
+                number
+                for number, visit in reversed(list(enumerate(self.visits)))
+                if visit.type == "Map"
+                and visit.exited_at is None
+                and visit.iteration == before.iteration[: len(visit.iteration)]
+            ),
+            None,
+        )
+        if number is None:
+            return before
+        self._happen(event, number, at)
+        return _Place(number, self.visits[number].iteration)
+
+    def _happen(self, event: Mapping[str, Any], number: int, at: float) -> None:
         kind, visit = event["type"], self.visits[number]
         if kind in _TRIED:
             tries = self._tries[number] = self._tries.get(number, 0) + 1
@@ -162,7 +183,7 @@ class _Reader:
         elif kind == "MapStateFailed":
             self._change(number, outcome="failed", error=self._error_within(number, visit.iteration))
         elif kind.endswith("StateAborted"):
-            self._close(number, "aborted", event["timestamp"].timestamp())
+            self._close(number, "aborted", at)
 
     def _error_within(self, number: int, iteration: _Iteration) -> str:
         """The error that failed a Map: the last one of an iteration of it."""
