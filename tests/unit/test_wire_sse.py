@@ -14,7 +14,8 @@ from parley.providers.wire.sse import LineDecoder, ServerSentEvent, decode_event
 )
 def test_lines_are_the_same_however_their_bytes_are_cut(lines: list[str], end: str, sizes: list[int]) -> None:
     data = "".join(line + end for line in lines).encode()
-    chunks, start = [], 0
+    chunks: list[bytes] = []
+    start = 0
     while start < len(data):
         size = sizes[len(chunks) % len(sizes)]
         chunks.append(data[start : start + size])
