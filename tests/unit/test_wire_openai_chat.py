@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parley.domain.agents import Capabilities
 from parley.domain.errors import (
+    ProviderError,
     ProviderQuotaExceeded,
     ProviderRateLimited,
     ProviderRejectedRequest,
@@ -272,3 +275,51 @@ def test_the_wait_that_a_provider_asks_for_is_read(headers: dict[str, str], wait
 @pytest.mark.parametrize("body", ["", "null", "[1]", "<html>", '{"error": null}', '{"detail": [{"a": 1}]}'])
 def test_any_error_body_can_be_read(body: str) -> None:
     assert isinstance(decode_error(400, {}, body), ProviderRejectedRequest)
+
+
+_names = st.sampled_from(
+    [
+        "choices",
+        "delta",
+        "tool_calls",
+        "function",
+        "arguments",
+        "name",
+        "id",
+        "index",
+        "usage",
+        "error",
+        "content",
+        "finish_reason",
+        "prompt_tokens",
+        "message",
+        "code",
+        "type",
+        "function_call",
+        "refusal",
+    ]
+)
+_odd = st.recursive(
+    st.none() | st.booleans() | st.integers(-1, 3) | st.floats() | st.sampled_from(["", "stop", "a", "{}"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_names, inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@given(st.lists(st.dictionaries(_names, _odd, max_size=4), max_size=4))
+def test_any_json_in_a_stream_is_a_reply_or_a_provider_error(chunks: list[dict[str, Any]]) -> None:
+    nested = [
+        {"choices": [{"delta": chunk, "finish_reason": chunk.get("finish_reason")}]} for chunk in chunks
+    ]
+    for stream in (chunks, nested):
+        try:
+            reply = read(*(f"data: {json.dumps(chunk)}" for chunk in stream))
+        except ProviderError:
+            continue
+        assert reply.finish is not None
+
+
+@given(st.dictionaries(_names, _odd, max_size=4), st.integers(300, 599))
+def test_any_error_answer_is_a_provider_error(body: dict[str, Any], status: int) -> None:
+    error = decode_error(status, {"retry-after": str(body)}, json.dumps(body))
+    assert str(error).startswith(f"HTTP {status}: ")

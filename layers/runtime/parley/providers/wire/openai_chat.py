@@ -23,6 +23,7 @@ from parley.providers.wire.failures import (
     read_json,
     retry_after,
 )
+from parley.providers.wire.shapes import as_count, as_list, as_object
 from parley.providers.wire.sse import decode_events
 from parley.providers.wire.tool_call_slots import ToolCallSlots
 from parley.turns.model_ports import Delta, Finish, TextDelta
@@ -179,14 +180,15 @@ class _Reply:
         if chunk.get("error"):
             raise _error_of(chunk["error"], None, {})
         self._usage = _usage(chunk) or self._usage
-        for choice in chunk.get("choices") or ():
+        for choice in map(as_object, as_list(chunk.get("choices"))):
             if choice.get("index", 0) not in (0, None):
                 continue
-            yield from self._delta(choice.get("delta") or choice.get("message") or {})
+            yield from self._delta(as_object(choice.get("delta") or choice.get("message")))
             reason = choice.get("finish_reason")
             if reason == "error":
                 raise _error_of(choice.get("error") or "the provider broke off with an error", None, {})
-            self.finish_reason = reason or self.finish_reason
+            if isinstance(reason, str):
+                self.finish_reason = reason or self.finish_reason
 
     def _delta(self, delta: dict[str, Any]) -> Iterator[Delta]:
         for text in (_text(delta.get("content")), _text(delta.get("refusal"))):
@@ -194,7 +196,7 @@ class _Reply:
                 self._has_text = True
                 yield TextDelta(text)
         self._refused = self._refused or bool(delta.get("refusal"))
-        for call in delta.get("tool_calls") or ():
+        for call in as_list(delta.get("tool_calls")):
             yield from self._calls.take(call)
         if delta.get("function_call"):  # the form before tool calls, which some servers still speak
             yield from self._calls.take({"index": 0, "function": delta["function_call"]})
@@ -220,12 +222,12 @@ def _text(content: Any) -> str:
 
 
 def _usage(chunk: dict[str, Any]) -> Usage | None:
-    usage = chunk.get("usage")
-    if not isinstance(usage, dict):
+    usage = as_object(chunk.get("usage"))
+    if not usage:
         return None
     return Usage(
-        input_tokens=int(usage.get("prompt_tokens") or 0),
-        output_tokens=int(usage.get("completion_tokens") or 0),
+        input_tokens=as_count(usage.get("prompt_tokens")),
+        output_tokens=as_count(usage.get("completion_tokens")),
     )
 
 

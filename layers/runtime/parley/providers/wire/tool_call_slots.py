@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parley.domain.errors import StreamCut
+from parley.providers.wire.shapes import as_object
 from parley.turns.model_ports import ToolArgumentsDelta, ToolCallStart
 
 
@@ -46,7 +47,7 @@ class ToolCallSlots:
         """What one element of ``delta.tool_calls`` adds."""
         if not isinstance(delta, dict):
             raise StreamCut("the provider sent a tool call that is not an object")
-        function = delta.get("function") or {}
+        function = as_object(delta.get("function"))
         name, arguments = str(function.get("name") or ""), _arguments(function.get("arguments"))
         wire_id = str(delta["id"]) if delta.get("id") else None
         index = delta.get("index") if isinstance(delta.get("index"), int) else None
