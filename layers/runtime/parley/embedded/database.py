@@ -202,7 +202,7 @@ class Database:
             write.result = write.operation(connection)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # noqa: BLE001 - it is raised again, in the thread that asked
+        except BaseException as error:
             if _as_storage_error(error, self.path) is not None:
                 raise
             connection.execute("ROLLBACK TO operation")

@@ -15,7 +15,7 @@ from parley.embedded.asl.definition import Machine
 from parley.embedded.database import Database, StorageError
 from parley.embedded.interpreter import rows, tokens
 from parley.embedded.interpreter.cache import Cache
-from parley.embedded.interpreter.live import Branch, Claim, Closing, LiveExecution, Status
+from parley.embedded.interpreter.live import Branch, BranchKey, Claim, Closing, LiveExecution, Status
 from parley.embedded.interpreter.moves import Moves
 from parley.embedded.interpreter.names import Names
 from parley.embedded.interpreter.threads import Pool, TimedClock, Timers
@@ -111,7 +111,7 @@ class Engine:
         claims: list[Claim] = []
         attached: list[Branch] = []
         for branch in execution.touched:
-            key = (execution.id, branch.path)
+            key = BranchKey(execution.id, branch.path)
             if branch.gone:
                 if branch.path not in execution.branches:
                     self.timers.disarm(key)
@@ -127,7 +127,8 @@ class Engine:
             elif branch.status is Status.NESTED and branch.child is not None:
                 self.await_child(branch.child, execution.id, branch.path)
                 attached.append(branch)
-        self._arm_deadline(execution)
+        for one in (execution, *execution.started):
+            self._arm_deadline(one)
         begun = [child.id for child in execution.started]
         return Effects(execution, claims, begun, execution.to_stop, attached)
 
@@ -136,9 +137,9 @@ class Engine:
         if deadline is None:
             return
         if execution.closing is not None:
-            self.timers.disarm((execution.id, None))
+            self.timers.disarm(BranchKey(execution.id, None))
         elif execution.is_new:
-            self.timers.arm((execution.id, None), deadline, 0)
+            self.timers.arm(BranchKey(execution.id, None), deadline, 0)
 
     def settle(self, effects: Effects, *, keep: bool = False) -> Claim | None:
         """Set a committed move's effects going. With `keep`, the first claim is returned for this thread."""

@@ -40,6 +40,13 @@ class Claim(NamedTuple):
     payload: str
 
 
+class BranchKey(NamedTuple):
+    """A branch for its timer; path None stands for the whole execution."""
+
+    execution: int
+    path: str | None
+
+
 class Visit(NamedTuple):
     """A state that was left. `path` is the branch's; times are epoch seconds."""
 
@@ -53,6 +60,10 @@ class Visit(NamedTuple):
     outcome: str
     error: str | None
     retries: int
+
+
+# Where a branch stands before it enters its first state.
+_NOWHERE = State(name="", type="")
 
 
 @dataclass(slots=True, eq=False)
@@ -69,7 +80,7 @@ class Branch:
     path: str
     parent: "Branch | None"
     index: int = 0
-    state: State = None  # type: ignore[assignment] - set before anything reads it: a branch begins by entering one
+    state: State = _NOWHERE
     status: Status = Status.WAIT
     data: Any = None
     text: str = ""

@@ -8,6 +8,7 @@ History events are counted as "Execution history" of the Developer Guide shows t
 """
 
 import itertools
+import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -37,6 +38,8 @@ from parley.embedded.interpreter.live import (
 from parley.embedded.interpreter.maps import Maps
 from parley.embedded.interpreter.tasks import Tasks
 from parley.turns.ports import ExecutionStatus
+
+_log = logging.getLogger(__name__)
 
 # An execution that reaches 24,999 events ends with the next one, whatever it is
 # ("Avoid reaching the history quota" of the Developer Guide).
@@ -148,8 +151,14 @@ class Moves:
                     self._advance(execution, branch, step)
         except _HistoryFull:
             cause = f"The execution reached the maximum number of history events ({HISTORY_LIMIT})."
-            closing = Closing(ExecutionStatus.FAILED, self.host.now(), None, RUNTIME, cause)
-            self.close(execution, closing, "failed")
+            self._break_off(execution, cause)
+        except Exception as error:  # noqa: BLE001 - a mistake of ours must end this execution, not hang it
+            _log.exception("the execution %s cannot go on", execution.name)
+            self._break_off(execution, f"internal error: {type(error).__name__}")
+
+    def _break_off(self, execution: LiveExecution, cause: str) -> None:
+        closing = Closing(ExecutionStatus.FAILED, self.host.now(), None, RUNTIME, cause)
+        self.close(execution, closing, "failed")
 
     def _guarded(self, execution: LiveExecution, branch: Branch, move: Callable[[], None]) -> None:
         try:

@@ -10,7 +10,7 @@ import sqlite3
 from typing import Any
 
 from parley.embedded.interpreter.engine import Engine
-from parley.embedded.interpreter.live import Status
+from parley.embedded.interpreter.live import BranchKey, Status
 
 _BRANCHES = (
     "SELECT execution, path, serial, status, due, more FROM branch ORDER BY execution, length(path), path"
@@ -28,7 +28,7 @@ def recover(engine: Engine) -> None:
         if status == Status.TASK:
             engine.submit(functools.partial(engine.wakes.redeliver, execution, path, serial))
         elif due is not None:
-            engine.timers.arm((execution, path), due, serial)
+            engine.timers.arm(BranchKey(execution, path), due, serial)
         if status == Status.NESTED and child is not None:
             awaited.add(child)
             engine.await_child(child, execution, path)
@@ -36,7 +36,7 @@ def recover(engine: Engine) -> None:
     for execution, definition, started_at, nested in executions:
         seconds = engine.names.machine_of(definition).timeout_seconds
         if seconds is not None:
-            engine.timers.arm((execution, None), started_at + seconds, 0)
+            engine.timers.arm(BranchKey(execution, None), started_at + seconds, 0)
         if nested and execution not in awaited:
             engine.submit(functools.partial(engine.wakes.stop, execution, "", "Nobody waits for it."))
         elif execution not in begun:

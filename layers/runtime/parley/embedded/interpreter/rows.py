@@ -137,7 +137,9 @@ def _branch_values(branch: Branch) -> tuple[Any, ...]:
     )
 
 
-def load(connection: sqlite3.Connection, execution_id: int, machine_of: Callable[[str], Machine]) -> Any:
+def load(
+    connection: sqlite3.Connection, execution_id: int, machine_of: Callable[[str], Machine]
+) -> LiveExecution | None:
     """The LiveExecution with that id, None unless it runs. `machine_of` compiles a definition by its hash."""
     row = connection.execute(
         "SELECT name, definition, input, start_date FROM execution WHERE id = ? AND status = 'RUNNING'",
@@ -158,7 +160,7 @@ def load(connection: sqlite3.Connection, execution_id: int, machine_of: Callable
         "SELECT max(number) FROM visit WHERE execution = ?", (execution_id,)
     ).fetchone()[0]
     open_visits = (branch.visit for branch in execution.branches.values())
-    execution.next_visit = max(last or 0, *open_visits) + 1
+    execution.next_visit = max([last or 0, *open_visits]) + 1
     return execution
 
 

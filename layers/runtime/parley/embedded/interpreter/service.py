@@ -100,6 +100,10 @@ class Interpreter:
         engine.timers.close(_GRACE)
         engine.pool.close(_GRACE)
 
+    def at_rest(self) -> bool:
+        """Whether no worker has anything to do: every execution waits for time or a signal, or is closed."""
+        return self._engine.pool.at_rest()
+
     def _prepare(self, connection: sqlite3.Connection) -> tuple[int, bytes]:
         for statement in rows.SCHEMA.split(";"):
             connection.execute(statement)

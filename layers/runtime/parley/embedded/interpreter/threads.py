@@ -60,6 +60,11 @@ class Pool:
                 thread.start()
         self._jobs.put(job)
 
+    def at_rest(self) -> bool:
+        """Whether no job is queued or running."""
+        with self._lock:
+            return self._pending == 0 and self._idle == len(self._threads)
+
     def close(self, grace: float) -> bool:
         """Take no more jobs, drop those not begun, and wait up to `grace` real seconds for those that run.
 
@@ -106,6 +111,7 @@ class Timers:
         self._clock = clock
         self._fire = fire
         self._changed = threading.Condition()
+        self._firing = threading.RLock()
         self._armed: dict[Hashable, tuple[float, int]] = {}
         self._heap: list[tuple[float, int, Hashable, int]] = []
         self._order = itertools.count()
@@ -137,16 +143,21 @@ class Timers:
     def fire_due(self) -> None:
         """Fire all that is due by now."""
         while True:
-            with self._changed:
-                due = self._next_due()
-                if self._closed or due is None or due > self._clock.now():
-                    return
-                _, _, key, mark = heapq.heappop(self._heap)
-                del self._armed[key]
-            try:
-                self._fire(key, mark)
-            except Exception:  # noqa: BLE001 - the other timers must still fire; it is logged
-                _log.exception("a timer of the interpreter failed")
+            # One at a time: who moved the clock must find all that became due fired, by whichever thread.
+            with self._firing:
+                with self._changed:
+                    due = self._next_due()
+                    if self._closed or due is None or due > self._clock.now():
+                        return
+                    _, _, key, mark = heapq.heappop(self._heap)
+                    del self._armed[key]
+                self._fire_one(key, mark)
+
+    def _fire_one(self, key: Hashable, mark: int) -> None:
+        try:
+            self._fire(key, mark)
+        except Exception:  # noqa: BLE001 - the other timers must still fire; it is logged
+            _log.exception("a timer of the interpreter failed")
 
     def close(self, grace: float) -> None:
         """Fire no more; wait up to `grace` real seconds for one that fires."""

@@ -9,7 +9,7 @@ from parley.embedded.asl import data as json_data
 from parley.embedded.asl.errors import TASK_FAILED, TIMEOUT
 from parley.embedded.database import StorageError
 from parley.embedded.interpreter import rows
-from parley.embedded.interpreter.live import Branch, Closing, LiveExecution, Status
+from parley.embedded.interpreter.live import Branch, BranchKey, Closing, LiveExecution, Status
 from parley.embedded.interpreter.tasks import nested_cause, nested_result
 from parley.embedded.interpreter.types import Execution
 from parley.turns.ports import ExecutionStatus
@@ -89,12 +89,15 @@ class Wakes:
             self._engine.moves.fail(execution, branch, TASK_FAILED, nested_cause(child))
 
     def fire(self, key: Hashable, serial: int) -> None:
+        """A timer is due: a branch's (void unless it still has that serial), an execution's, or a job's."""
         if callable(key):
             self._engine.submit(key)
             return
-        execution_id, path = key  # type: ignore[misc] - our own keys
+        if not isinstance(key, BranchKey):
+            raise TypeError(f"no timer of ours: {key!r}")
+        execution_id, path = key
         try:
-            if path is None:
+            if path is None:  # the deadline of the whole execution
                 self._close(execution_id, ExecutionStatus.TIMED_OUT, TIMEOUT, "", "timed_out")
             else:
                 self._fire_branch(execution_id, path, serial)
@@ -130,8 +133,9 @@ class Wakes:
         return None
 
     def rearm(self, execution_id: int, branch: Branch) -> None:
+        """Look at the branch again when its wait, or an orphaned claim's lease, is over."""
         times = [branch.due] if branch.due is not None else []
         if branch.status is Status.TASK and branch.serial not in self._engine.workers.alive:
             times.append(branch.lease_until)
         if times:
-            self._engine.timers.arm((execution_id, branch.path), min(times), branch.serial)
+            self._engine.timers.arm(BranchKey(execution_id, branch.path), min(times), branch.serial)

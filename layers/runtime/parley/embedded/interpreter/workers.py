@@ -54,15 +54,15 @@ class Workers:
         except BaseException:  # noqa: BLE001 - a worker that dies must not take the thread along
             # The model of a worker that dies: nothing of this try is saved, its lease has to run out.
             _log.warning("a worker died in %s", claim.function, exc_info=True)
-        following, local.claim, local.following = local.following, None, None
-        self.alive.discard(claim.serial)
+        local.claim = None
+        following = self._take_following()
         if following is not None:  # the function answered its own token: the execution is already beyond it
+            self.alive.discard(claim.serial)
             return following
-        if outcome is None:
-            self._expire(claim)
-            return None
         try:
-            return self._conclude(claim, outcome)
+            if outcome is not None:
+                return self._conclude(claim, outcome)
+            self._expire(claim)
         except StorageError:
             _log.exception("the result of %s could not be saved", claim.function)
             self._expire(claim)
@@ -70,8 +70,13 @@ class Workers:
             _log.warning("another interpreter has taken over an execution")
         return None
 
+    def _take_following(self) -> Claim | None:
+        following, self._local.following = self._local.following, None
+        return following
+
     def _conclude(self, claim: Claim, outcome: Outcome) -> Claim | None:
         with self._engine.cache.locked(claim.execution) as execution:
+            self.alive.discard(claim.serial)
             branch = execution.branches.get(claim.path) if execution else None
             if execution is None or branch is None or branch.serial != claim.serial:
                 return None  # too late: timed out, stopped or taken over
@@ -89,6 +94,9 @@ class Workers:
 
     def _expire(self, claim: Claim) -> None:
         """The claim's worker is gone: look at it when its lease is over."""
+        self.alive.discard(claim.serial)
+        if self._engine.closing:
+            return
         with self._engine.cache.locked(claim.execution) as execution:
             branch = execution.branches.get(claim.path) if execution else None
             if branch is not None and branch.serial == claim.serial:
