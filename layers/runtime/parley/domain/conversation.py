@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from parley.domain import keys
 from parley.domain.agents import MessagePolicy
+from parley.domain.errors import StaleRun
 from parley.domain.proposals import Outcome
 from parley.domain.values import Value
 
@@ -130,6 +131,13 @@ class Conversation(Value):
     def proposal(self, proposal_id: str) -> OpenProposal | None:
         """The proposal of the current turn with that id."""
         return next((entry for entry in self.proposals if entry.proposal_id == proposal_id), None)
+
+
+def require_run(conversation: Conversation, run_id: RunId) -> Conversation:
+    """Raises StaleRun unless ``run_id`` is the run that may act."""
+    if conversation.run_id != run_id or conversation.run.status is RunStatus.CLOSED:
+        raise StaleRun(f"run {run_id.generation}, attempt {run_id.attempt} no longer speaks for this thread")
+    return conversation
 
 
 class StartRun(NamedTuple):

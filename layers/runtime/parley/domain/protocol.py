@@ -2,7 +2,7 @@
 
 Each is a pure function ``rule(conversation, …) -> conversation``. The caller loads, applies, saves if the
 item is unchanged, and tries again on a conflict; a result that is the very same object needs no save.
-Decision record 2 tells the protocol as a table of states and moves.
+``decisions`` has those about proposals. Decision record 2 tells the protocol as a table of states and moves.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from parley.domain.conversation import (
     QUEUE_LIMIT,
     SUMMARY_LIMIT,
     Conversation,
-    OpenProposal,
     Phase,
     Run,
     RunId,
     RunStatus,
     RunTerms,
+    require_run,
 )
+from parley.domain.decisions import decide_all, supersede
 from parley.domain.errors import Conflict, StaleRun, TooManyQueued
 from parley.domain.proposals import Outcome
 
@@ -75,31 +76,13 @@ def accept(
             "too_many_queued",
             f"{QUEUE_LIMIT} messages wait in this thread already; send more when some are answered.",
         )
-    changed = _supersede(conversation)
+    changed = supersede(conversation, now)
     changed = changed.but(inbox=(*changed.inbox, message_id), ending=ending, active_at=now, updated_at=now)
     if changed.run.status is RunStatus.CLOSED:
         changed = _next_generation(changed, terms, now).but(phase=Phase.THINKING)
     if changed.run.status in (RunStatus.PARKED, RunStatus.STARTING):
         changed = _claim(changed)
     return changed
-
-
-def _supersede(conversation: Conversation) -> Conversation:
-    undecided = [entry for entry in conversation.proposals if entry.outcome is None]
-    if not undecided or conversation.on_message_while_pending == "queue":
-        return conversation
-    if conversation.on_message_while_pending == "reject":
-        raise Conflict(
-            "confirmation_pending",
-            "An action waits for a decision in this thread; decide it before you write again.",
-            proposal_ids=[entry.proposal_id for entry in undecided],
-        )
-    return _decide_all(conversation, Outcome.SUPERSEDED)
-
-
-def _decide_all(conversation: Conversation, outcome: Outcome) -> Conversation:
-    decided = (entry if entry.outcome else entry.but(outcome=outcome) for entry in conversation.proposals)
-    return conversation.but(proposals=tuple(decided))
 
 
 def _claim(conversation: Conversation) -> Conversation:
@@ -116,13 +99,6 @@ def _next_generation(conversation: Conversation, terms: RunTerms, now: float) ->
     return conversation.but(run=run)
 
 
-def require_run(conversation: Conversation, run_id: RunId) -> Conversation:
-    """Raises StaleRun unless ``run_id`` is the run that may act."""
-    if conversation.run_id != run_id or conversation.run.status is RunStatus.CLOSED:
-        raise StaleRun(f"run {run_id.generation}, attempt {run_id.attempt} no longer speaks for this thread")
-    return conversation
-
-
 def receive(conversation: Conversation, run_id: RunId, token: str) -> Conversation:
     """Hand out the claimed message, or the next, or park with ``token``.
 
@@ -137,13 +113,16 @@ def receive(conversation: Conversation, run_id: RunId, token: str) -> Conversati
 
 
 def open_turn(
-    conversation: Conversation, run_id: RunId, *, last_seq: int, policy: MessagePolicy
+    conversation: Conversation, run_id: RunId, message_id: str, *, last_seq: int, policy: MessagePolicy
 ) -> Conversation:
-    """Begin the turn of the claimed message, or carry on with it; nothing claimed: unchanged."""
+    """Begin the turn of the claimed message, or carry on with it.
+
+    Raises StaleRun if that message's turn is over: a task that was given up may still be at work.
+    """
     require_run(conversation, run_id)
     run = conversation.run
-    if run.message_id is None:
-        return conversation
+    if run.message_id != message_id:
+        raise StaleRun(f"the turn of message {message_id} is over")
     changed = conversation
     if run.status is not RunStatus.RUNNING or run.token:
         changed = changed.but(run=run.but(status=RunStatus.RUNNING, token=None))
@@ -167,73 +146,29 @@ def count_calls(conversation: Conversation, run_id: RunId, calls: int) -> Conver
     return conversation.but(run=conversation.run.but(calls=conversation.run.calls + calls))
 
 
-def propose(conversation: Conversation, run_id: RunId, proposal: OpenProposal) -> Conversation:
-    """Wait for a decision with the proposal's token.
-
-    Entered again, the token is replaced. If the result has an outcome, the caller answers the token at once.
-    """
-    require_run(conversation, run_id)
-    known = conversation.proposal(proposal.proposal_id)
-    if known is None:
-        outcome = Outcome.CANCELLED if conversation.cancelled else None
-        entries = (*conversation.proposals, proposal.but(outcome=outcome))
-    else:
-        fresh = known.but(token=proposal.token)
-        entries = tuple(fresh if entry is known else entry for entry in conversation.proposals)
-    phase = Phase.AWAITING_APPROVAL if any(entry.outcome is None for entry in entries) else conversation.phase
-    return conversation.but(proposals=entries, phase=phase)
-
-
-def decide(
-    conversation: Conversation, proposal_id: str, outcome: Outcome, *, decision: str | None, now: float
-) -> Conversation:
-    """Record the decision, if the proposal is undecided; past ``expires_at`` the outcome is EXPIRED.
-
-    Unchanged if the proposal was decided before or is not of the current turn.
-    """
-    entry = conversation.proposal(proposal_id)
-    if entry is None or entry.outcome is not None:
-        return conversation
-    late = now >= entry.expires_at
-    decided = entry.but(outcome=Outcome.EXPIRED if late else outcome, decision=None if late else decision)
-    entries = tuple(decided if other is entry else other for other in conversation.proposals)
-    return conversation.but(proposals=entries)
-
-
-def take_decision(conversation: Conversation, run_id: RunId, proposal_id: str, *, now: float) -> Conversation:
-    """The woken call reads its decision: expired by now if undecided and late; its token is used up.
-
-    Still undecided afterwards means: wait again.
-    """
-    require_run(conversation, run_id)
-    known = conversation.proposal(proposal_id)
-    if known is None or (known.outcome is None and now < known.expires_at):
-        return conversation
-    entry = known.but(token=None, outcome=known.outcome or Outcome.EXPIRED)
-    taken = tuple(entry if other is known else other for other in conversation.proposals)
-    phase = Phase.APPLYING_ACTION if entry.outcome is Outcome.APPROVED else conversation.phase
-    return conversation.but(proposals=taken, phase=phase)
-
-
-def cancel(conversation: Conversation) -> Conversation:
+def cancel(conversation: Conversation, *, now: float) -> Conversation:
     """Ask the current turn to stop; unchanged if there is none."""
     if conversation.run.message_id is None or conversation.cancelled:
         return conversation
-    return _decide_all(conversation, Outcome.CANCELLED).but(cancelled=True)
+    return decide_all(conversation, Outcome.CANCELLED, now).but(cancelled=True)
 
 
 def finish_turn(
     conversation: Conversation,
     run_id: RunId,
+    turn: int,
     *,
     reply_ref: str | None,
     summary: str,
     last_seq: int,
     now: float,
 ) -> Conversation:
-    """Close the open turn, answered, failed or cancelled alike."""
+    """Close that turn, answered, failed or cancelled alike; unchanged if it is closed already.
+
+    The last message of a thread that ends is the one that ends it: closed as a turn, it failed to.
+    """
     require_run(conversation, run_id)
-    if conversation.turn is None:
+    if conversation.turn is None or conversation.turn != turn:
         return conversation
     run = conversation.run.but(message_id=None, deaths=0, turns=conversation.run.turns + 1)
     return conversation.but(
@@ -242,6 +177,7 @@ def finish_turn(
         turns=conversation.turn,
         proposals=(),
         cancelled=False,
+        ending=conversation.ending and bool(conversation.inbox),
         phase=Phase.THINKING if conversation.inbox else Phase.WAITING_FOR_INPUT,
         last_reply_ref=reply_ref or conversation.last_reply_ref,
         summary=summary[-SUMMARY_LIMIT:],
@@ -272,6 +208,16 @@ def close_run(conversation: Conversation, run_id: RunId) -> Conversation:
     return conversation.but(run=closed, phase=Phase.WAITING_FOR_INPUT)
 
 
+def note_seq(conversation: Conversation, last_seq: int) -> Conversation:
+    """Remember how far the log goes, for when its last events have expired.
+
+    Not within a turn: what a rerun has to read again begins at ``last_seq``.
+    """
+    if conversation.turn is not None or conversation.last_seq >= last_seq:
+        return conversation
+    return conversation.but(last_seq=last_seq)
+
+
 def complete(conversation: Conversation, run_id: RunId, *, last_seq: int, now: float) -> Conversation:
     """End the conversation for good."""
     require_run(conversation, run_id)
@@ -282,11 +228,14 @@ def complete(conversation: Conversation, run_id: RunId, *, last_seq: int, now: f
 
 
 def new_attempt(conversation: Conversation, dead: RunId) -> Conversation:
-    """Start the run again after its execution ``dead`` died; unchanged if another attempt speaks already."""
+    """Start the run again after its execution ``dead`` died; unchanged if another attempt speaks already.
+
+    A death counts against the message that the run had claimed, if it had.
+    """
     if conversation.run_id != dead or conversation.run.status is RunStatus.CLOSED:
         return conversation
-    run = conversation.run.but(
-        attempt=dead.attempt + 1, deaths=conversation.run.deaths + 1, status=RunStatus.STARTING, token=None
-    )
+    run = conversation.run
+    deaths = run.deaths + 1 if run.message_id else 0
+    run = run.but(attempt=dead.attempt + 1, deaths=deaths, status=RunStatus.STARTING, token=None)
     tokenless = tuple(entry.but(token=None) for entry in conversation.proposals)
     return conversation.but(run=run, proposals=tokenless)

@@ -6,10 +6,10 @@ from typing import Any
 
 from parley.domain import keys
 from parley.domain.conversation import OpenProposal
+from parley.domain.decisions import propose
 from parley.domain.events import EventName
 from parley.domain.messages import Message, MessageKind
 from parley.domain.proposals import Proposal
-from parley.domain.protocol import propose
 from parley.prompts.question import confirmation_question
 from parley.turns import conversations, history
 from parley.turns.calls import OpenCall, open_call, read_proposal
@@ -33,8 +33,9 @@ def await_confirmation(runtime: Runtime, task: Task) -> dict[str, Any]:
         token=task.token,
         expires_at=proposal.expires_at,
     )
+    turn = opened.scope.conversation.turn
     conversation = conversations.change(
-        runtime, run_id.thread_id, lambda c: propose(c, run_id, entry), known=opened.scope.stored
+        runtime, run_id.thread_id, lambda c: propose(c, run_id, turn, entry), known=opened.scope.stored
     )
     _show(runtime, opened, proposal)
     log.append(

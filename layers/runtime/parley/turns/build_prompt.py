@@ -52,7 +52,7 @@ def _next(state: str, scope: Scope, step: int = 0) -> dict[str, Any]:
 
 def _open(runtime: Runtime, task: Task, scope: Scope, agent: Agent, accepted: AcceptedMessage) -> Scope:
     """Open the root's turn and record the user's message; on later steps nothing is written."""
-    run_id = task.run.run_id
+    run_id, message_id = task.run.run_id, accepted.message_id
     first_time = accepted.content is not None
     log = open_log(runtime, task, scope) if first_time else None
     seq = log.last_seq if log else 0
@@ -60,7 +60,7 @@ def _open(runtime: Runtime, task: Task, scope: Scope, agent: Agent, accepted: Ac
     conversation = conversations.change(
         runtime,
         run_id.thread_id,
-        lambda c: open_turn(c, run_id, last_seq=seq, policy=policy),
+        lambda c: open_turn(c, run_id, message_id, last_seq=seq, policy=policy),
         known=scope.stored,
     )
     turn = conversation.turn or 0

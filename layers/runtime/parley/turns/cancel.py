@@ -18,7 +18,7 @@ def cancel(runtime: Runtime, user_id: str, project_id: str, thread_id: str) -> b
 
     def rule(conversation: Conversation) -> Conversation:
         nonlocal asked
-        changed = cancel_rule(conversation)
+        changed = cancel_rule(conversation, now=runtime.clock.now())
         asked = changed is not conversation
         return changed
 

@@ -8,6 +8,7 @@ from parley.domain.conversation import RunStatus
 from parley.domain.errors import StaleRun
 from parley.domain.events import EventName, NewEvent
 from parley.domain.protocol import close_run as close
+from parley.domain.protocol import note_seq
 from parley.turns import conversations
 from parley.turns.closing import record_run
 from parley.turns.event_log import EventLog
@@ -29,7 +30,8 @@ def close_run(runtime: Runtime, task: Task) -> dict[str, Any]:
             return {"next": "RunClosed"}
     if conversation.run.status is not RunStatus.CLOSED:
         return {"next": "ReceiveMessage"}
-    EventLog(runtime, conversation, rerun=task.rerun).append(
+    log = EventLog(runtime, conversation, rerun=task.rerun)
+    log.append(
         NewEvent(
             event=EventName.RunEnded,
             event_id=f"run:{run_id.generation}:ended",
@@ -37,4 +39,5 @@ def close_run(runtime: Runtime, task: Task) -> dict[str, Any]:
             data={"generation": run_id.generation, "reason": "inactive"},
         )
     )
+    conversations.change(runtime, run_id.thread_id, lambda c: note_seq(c, log.last_seq))
     return {"next": "RunClosed"}

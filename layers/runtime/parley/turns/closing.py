@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from parley.domain import keys
 from parley.domain.conversation import Conversation
+from parley.domain.decisions import withdraw
 from parley.domain.messages import Message, MessageKind
 from parley.domain.proposals import Outcome
 from parley.domain.protocol import finish_turn, should_hand_over
@@ -53,6 +54,16 @@ def _answers(message: Message, turn: int, step: int, index: int) -> bool:
     return message.kind is MessageKind.TOOL_RESPONSE and place == (turn, step, index)
 
 
+def withdraw_proposals(runtime: Runtime, task: Task, scope: Scope) -> Conversation:
+    """Nothing of the turn can be approved from here on. Nothing is written if nothing waits."""
+    run_id, turn = task.run.run_id, scope.conversation.turn
+    return conversations.change(
+        runtime,
+        run_id.thread_id,
+        lambda c: withdraw(c, run_id, turn, scope.thread_id, now=runtime.clock.now()),
+    )
+
+
 def settle_proposals(runtime: Runtime, conversation: Conversation) -> None:
     """Complete the records of the turn's proposals before the aggregate forgets them."""
     for entry in conversation.proposals:
@@ -64,8 +75,8 @@ def settle_proposals(runtime: Runtime, conversation: Conversation) -> None:
 
 def finish(runtime: Runtime, task: Task, scope: Scope, log: EventLog, reply: Message | None) -> Conversation:
     """The save that ends the root's turn."""
-    settle_proposals(runtime, conversations.get(runtime, scope.conversation.thread_id))
-    run_id = task.run.run_id
+    settle_proposals(runtime, withdraw_proposals(runtime, task, scope))
+    run_id, turn = task.run.run_id, scope.turn
     conversation = scope.conversation
     ref = reply_ref(conversation.thread_id, scope.turn) if reply else None
     summary = conversation.summary
@@ -76,7 +87,9 @@ def finish(runtime: Runtime, task: Task, scope: Scope, log: EventLog, reply: Mes
     return conversations.change(
         runtime,
         run_id.thread_id,
-        lambda c: finish_turn(c, run_id, reply_ref=ref, summary=summary, last_seq=log.last_seq, now=now),
+        lambda c: finish_turn(
+            c, run_id, turn, reply_ref=ref, summary=summary, last_seq=log.last_seq, now=now
+        ),
     )
 
 

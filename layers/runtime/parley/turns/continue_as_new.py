@@ -7,7 +7,7 @@ from typing import Any
 from parley.domain.conversation import Conversation
 from parley.domain.errors import StaleRun
 from parley.domain.events import EventName, NewEvent
-from parley.domain.protocol import hand_over
+from parley.domain.protocol import hand_over, note_seq
 from parley.turns import conversations
 from parley.turns.accept_message import run_terms
 from parley.turns.closing import record_run
@@ -49,3 +49,4 @@ def _announce(runtime: Runtime, task: Task, conversation: Conversation) -> None:
             data={"generation": generation},
         )
     )
+    conversations.change(runtime, conversation.thread_id, lambda c: note_seq(c, log.last_seq))

@@ -10,9 +10,9 @@ from pydantic import Field
 from parley.domain import keys
 from parley.domain.agents import ClassFunction
 from parley.domain.conversation import Conversation
+from parley.domain.decisions import decide as decide_rule
 from parley.domain.errors import InvalidRequest
 from parley.domain.proposals import Decision, Outcome, Proposal
-from parley.domain.protocol import decide as decide_rule
 from parley.domain.values import Value
 from parley.turns import conversations, projects
 from parley.turns.calls import read_proposal, settle

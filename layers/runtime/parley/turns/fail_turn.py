@@ -11,7 +11,7 @@ from parley.domain.messages import Message, MessageKind
 from parley.domain.protocol import open_turn
 from parley.turns import conversations, history
 from parley.turns.accepted import mark_applied, read_accepted
-from parley.turns.closing import after_turn, close_open_calls, finish
+from parley.turns.closing import after_turn, close_open_calls, finish, withdraw_proposals
 from parley.turns.event_log import EventLog
 from parley.turns.failures import Failure, words_for
 from parley.turns.record_reply import end_subthread
@@ -23,24 +23,31 @@ from parley.turns.task import Scope, Task, enter, open_log
 def fail_turn(runtime: Runtime, task: Task) -> dict[str, Any]:
     """Returns ``{"next"}``; ends quietly for a stale run: this state has no Catch."""
     try:
-        scope = enter(runtime, task)
+        return {"next": _close(runtime, task)}
     except StaleRun:
         return {"next": "RunClosed"}
+
+
+def _close(runtime: Runtime, task: Task) -> str:
+    scope = enter(runtime, task)
     failure = words_for(task.input.error)
     log = open_log(runtime, task, scope)
     if scope.subthread is not None:
+        withdraw_proposals(runtime, task, scope)
         close_open_calls(runtime, log, scope, f"The turn failed: {failure.message}")
         end_subthread(runtime, scope, failure.message)
-        return {"next": "RunClosed"}
-    if scope.conversation.run.message_id is None:
-        return {"next": after_turn(scope.conversation)}
-    scope = _opened(runtime, task, scope, log)
+        return "RunClosed"
+    message_id = scope.conversation.run.message_id
+    if message_id is None:
+        return after_turn(scope.conversation)
+    scope = _opened(runtime, task, scope, log, message_id)
+    withdraw_proposals(runtime, task, scope)
     close_open_calls(runtime, log, scope, f"The turn failed: {failure.message}")
     _show(runtime, scope, log, failure)
-    return {"next": after_turn(finish(runtime, task, scope, log, None))}
+    return after_turn(finish(runtime, task, scope, log, None))
 
 
-def _opened(runtime: Runtime, task: Task, scope: Scope, log: EventLog) -> Scope:
+def _opened(runtime: Runtime, task: Task, scope: Scope, log: EventLog, message_id: str) -> Scope:
     """The scope of the turn, opened here if BuildPrompt never came so far: no message may be lost."""
     conversation = scope.conversation
     run_id = task.run.run_id
@@ -48,12 +55,12 @@ def _opened(runtime: Runtime, task: Task, scope: Scope, log: EventLog) -> Scope:
     conversation = conversations.change(
         runtime,
         run_id.thread_id,
-        lambda c: open_turn(c, run_id, last_seq=log.last_seq, policy=policy),
+        lambda c: open_turn(c, run_id, message_id, last_seq=log.last_seq, policy=policy),
         known=scope.stored,
     )
     turn = conversation.turn or 0
     opened = Scope(Stored(conversation, 0), scope.thread_id, scope.agent_id, turn)
-    accepted = read_accepted(runtime, conversation.thread_id, conversation.run.message_id or "")
+    accepted = read_accepted(runtime, conversation.thread_id, message_id)
     if not accepted.applied:
         history.record_user_message(runtime, opened, log, accepted)
         mark_applied(runtime, conversation.thread_id, accepted, turn)

@@ -98,8 +98,11 @@ def _call(runtime: Runtime, task: Task, scope: Scope, log: EventLog, step: int) 
 
 
 def _attempt(task: Task) -> int:
-    """Counts the tries of this model call: retries within an execution, and executions."""
-    return 1 + task.retry_count + 100 * (task.run.attempt - 1)
+    """Counts the tries of this model call: retries of a visit, visits after a wait, and executions.
+
+    A visit is retried at most twelve times and a call put off at most five, so no two tries share a number.
+    """
+    return 1 + task.retry_count + 16 * task.input.turn.waits + 100 * (task.run.attempt - 1)
 
 
 def _stream(runtime: Runtime, task: Task, prompt: Prompt, streamer: Streamer) -> ReplyDraft:

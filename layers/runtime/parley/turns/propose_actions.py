@@ -12,9 +12,10 @@ from parley.domain.agents import Agent
 from parley.domain.errors import ParleyError
 from parley.domain.events import EventName
 from parley.domain.messages import Message, MessageKind
+from parley.domain.protocol import note_seq
 from parley.domain.values import Value
 from parley.prompts.prompt import Prompt, PromptMessage
-from parley.turns import history
+from parley.turns import conversations, history
 from parley.turns.closing import after_turn
 from parley.turns.model_ports import TextDelta
 from parley.turns.projects import get_agent
@@ -54,7 +55,11 @@ def propose_actions(runtime: Runtime, task: Task) -> dict[str, Any]:
             f"turn:{turn}:actions",
             actions=[action.model_dump() for action in actions],
         )
-        open_log(runtime, task, scope).append(event)
+        log = open_log(runtime, task, scope)
+        log.append(event)
+        conversations.change(
+            runtime, task.run.thread_id, lambda c: note_seq(c, log.last_seq), known=scope.stored
+        )
     return {"next": after_turn(scope.conversation)}
 
 

@@ -12,7 +12,7 @@ from parley.domain.proposals import Outcome
 from parley.domain.protocol import enter_phase
 from parley.turns import conversations, history
 from parley.turns.calls import REFUSALS
-from parley.turns.closing import Reply, after_turn, close_open_calls, finish, reply_ref
+from parley.turns.closing import Reply, after_turn, close_open_calls, finish, reply_ref, withdraw_proposals
 from parley.turns.event_log import EventLog
 from parley.turns.invoke_model import message_end
 from parley.turns.projects import get_agent
@@ -64,6 +64,7 @@ def _record(runtime: Runtime, scope: Scope, log: EventLog, message: Message) -> 
 
 
 def _cancelled(runtime: Runtime, task: Task, scope: Scope, log: EventLog) -> dict[str, Any]:
+    withdraw_proposals(runtime, task, scope)
     close_open_calls(runtime, log, scope, REFUSALS[Outcome.CANCELLED])
     if scope.subthread is not None:
         end_subthread(runtime, scope)

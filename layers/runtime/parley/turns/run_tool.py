@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from parley.domain.agents import ClassFunction, SubagentFunction
+from parley.domain.decisions import take_decision
 from parley.domain.errors import ParleyError, StillPending
 from parley.domain.proposals import Decision, Outcome
-from parley.domain.protocol import take_decision
 from parley.turns import conversations, history
 from parley.turns.calls import (
     REFUSALS,

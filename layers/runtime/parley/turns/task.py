@@ -8,10 +8,9 @@ from typing import Any
 from pydantic import Field
 
 from parley.domain import keys
-from parley.domain.conversation import Conversation, RunId
+from parley.domain.conversation import Conversation, RunId, require_run
 from parley.domain.errors import StaleRun
 from parley.domain.events import EventName, NewEvent
-from parley.domain.protocol import require_run
 from parley.domain.values import Value
 from parley.turns import conversations
 from parley.turns.event_log import EventLog
@@ -84,8 +83,8 @@ class Task(Value):
 
     @property
     def rerun(self) -> bool:
-        """Whether this task may have run before, wholly or in part."""
-        return self.retry_count > 0 or self.run.attempt > 1
+        """Whether this task may have run before, wholly or in part, or finishes what a failed one began."""
+        return self.retry_count > 0 or self.run.attempt > 1 or self.input.error is not None
 
     @property
     def call(self) -> CallRef:
