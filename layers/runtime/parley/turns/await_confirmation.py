@@ -13,18 +13,19 @@ from parley.domain.proposals import Proposal
 from parley.prompts.question import confirmation_question
 from parley.turns import conversations, history
 from parley.turns.calls import OpenCall, open_call, read_proposal
+from parley.turns.event_log import EventLog
 from parley.turns.invoke_model import EXPIRY_MARGIN
 from parley.turns.ports import ConditionFailed, IndexKey
 from parley.turns.records import put
 from parley.turns.runtime import Runtime
-from parley.turns.task import Task, open_log
+from parley.turns.task import Task
 
 
 def await_confirmation(runtime: Runtime, task: Task) -> dict[str, Any]:
     """The proposal's record first, then the aggregate with the token, then the events."""
     opened = open_call(runtime, task)
-    log = open_log(runtime, task, opened.scope)
-    proposal = _record(runtime, opened, task.call.timeout_seconds - EXPIRY_MARGIN)
+    proposal, entered_again = _record(runtime, opened, task.call.timeout_seconds - EXPIRY_MARGIN)
+    log = EventLog(runtime, opened.scope.conversation, rerun=task.rerun or entered_again)
     run_id = task.run.run_id
     entry = OpenProposal(
         proposal_id=proposal.proposal_id,
@@ -57,8 +58,8 @@ def await_confirmation(runtime: Runtime, task: Task) -> dict[str, Any]:
     return {}
 
 
-def _record(runtime: Runtime, opened: OpenCall, seconds: int) -> Proposal:
-    """The proposal as it was first recorded.
+def _record(runtime: Runtime, opened: OpenCall, seconds: int) -> tuple[Proposal, bool]:
+    """The proposal as it was first recorded, and whether that was earlier.
 
     Its expiry counts from the reply that asked for it: it does not move when this state runs again, and the
     timer, which starts later, cannot fire before it.
@@ -97,8 +98,8 @@ def _record(runtime: Runtime, opened: OpenCall, seconds: int) -> Proposal:
         )
     except ConditionFailed:
         known = read_proposal(runtime, proposal.proposal_id)
-        return known.value if known else proposal
-    return proposal
+        return known.value if known else proposal, True
+    return proposal, False
 
 
 def _show(runtime: Runtime, opened: OpenCall, proposal: Proposal) -> None:

@@ -18,6 +18,10 @@ from parley.turns.records import Stored, load
 from parley.turns.runtime import Runtime
 
 
+_AFTER_A_FAILURE = ("FailCall", "FailTurn")
+"""States that are entered only when another one failed, which may have done part of their work."""
+
+
 class RunRef(Value):
     """The run in the state machine's input. ``subthread_id`` and ``depth`` are set in nested executions."""
 
@@ -84,7 +88,7 @@ class Task(Value):
     @property
     def rerun(self) -> bool:
         """Whether this task may have run before, wholly or in part, or finishes what a failed one began."""
-        return self.retry_count > 0 or self.run.attempt > 1 or self.input.error is not None
+        return self.retry_count > 0 or self.run.attempt > 1 or self.state in _AFTER_A_FAILURE
 
     @property
     def call(self) -> CallRef:
