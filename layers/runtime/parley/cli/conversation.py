@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Protocol
 
 from parley.cli.api import Api, Thread, segment
@@ -13,6 +14,8 @@ from parley.cli.feed import Event, Feed
 from parley.cli.transcript import Transcript
 
 _PATIENCE_SECONDS = 1.0
+_REST_TRIES = 20
+_REST_PAUSE_SECONDS = 0.1
 
 
 class Person(Protocol):
@@ -72,10 +75,16 @@ class Conversation:
                 self._api.post(self.thread / "cancel")
 
     def chain(self) -> list[dict[str, Any]]:
-        """The chain of runs."""
+        """The chain of runs, as it stands once the last one has come to rest after its turn."""
         if self.thread is None:
             return []
-        runs: list[dict[str, Any]] = self._api.get(self.thread / "runs")["runs"]
+        runs: list[dict[str, Any]] = []
+        for _ in range(_REST_TRIES):
+            runs = self._api.get(self.thread / "runs")["runs"]
+            moving = {"running", "waiting"} if self.completed else {"running"}
+            if not runs or runs[-1]["status"] not in moving:
+                break
+            threading.Event().wait(_REST_PAUSE_SECONDS)
         return runs
 
     def _post(self, text: str) -> str:

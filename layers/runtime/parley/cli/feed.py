@@ -11,10 +11,10 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 from websockets.exceptions import ConnectionClosed, WebSocketException
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
 
 from parley.cli.api import Api, Thread
 from parley.cli.failure import CommandFailed, Refused
@@ -27,14 +27,38 @@ _RECONNECT_SECONDS = 5.0
 _PAGE = 500
 
 
+class Socket(Protocol):
+    """What is needed of a WebSocket; websockets' own raises WebSocketException and OSError."""
+
+    def send(self, message: str) -> None:
+        """Send a text frame."""
+        ...
+
+    def recv(self, timeout: float | None = None) -> str | bytes:
+        """The next frame. Raises TimeoutError."""
+        ...
+
+    def close(self) -> None:
+        """Close."""
+        ...
+
+
 class Feed:
     """Events of the thread that `follow` names. Opened before the first message: nothing is missed."""
 
-    def __init__(self, api: Api, project: str, *, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        api: Api,
+        project: str,
+        *,
+        open_socket: Callable[[str], Socket] | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._api = api
         self._project = project
+        self._open_socket = open_socket or _open_socket
         self._now = now
-        self._socket: ClientConnection | None = None
+        self._socket: Socket | None = None
         self._connect_at = 0.0
         self._thread: Thread | None = None
         self._last = 0
@@ -126,15 +150,14 @@ class Feed:
         url = answer.get("url") or self._api.url.replace("http", "ws", 1) + "/ws"
         channel = f"App.Chat.{self._api.user}.{self._project}"
         try:
-            socket = connect(
-                f"{url}?ticket={answer['ticket']}", open_timeout=10, compression=None, max_queue=1024
-            )
+            socket = self._open_socket(f"{url}?ticket={answer['ticket']}")
             socket.send(json.dumps({"action": "subscribe", "channel": channel}))
-            subscribed = json.loads(socket.recv(timeout=10))
+            while (answered := json.loads(socket.recv(timeout=10)).get("event")) != "Subscribed":
+                # Other threads' events may be quicker than the answer; ours are in the log.
+                if answered == "Error":
+                    socket.close()
+                    return False
         except (WebSocketException, OSError, ValueError):
-            return False
-        if subscribed.get("event") != "Subscribed":
-            socket.close()
             return False
         self._socket = socket
         return True
@@ -144,3 +167,7 @@ class Feed:
         if socket is not None:
             with suppress(WebSocketException, OSError):
                 socket.close()
+
+
+def _open_socket(url: str) -> Socket:
+    return connect(url, open_timeout=10, compression=None, max_queue=1024)

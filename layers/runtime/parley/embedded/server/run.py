@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import socket
 import threading
@@ -115,8 +116,9 @@ def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
-    except (OSError, OverflowError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    except OSError as error:
+        # create_server appends the address to the system's words; we have said it already.
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
         raise PortUnavailable(f"cannot listen on {host} port {port}: {reason}; try another --port") from error
 
 
