@@ -95,7 +95,7 @@ def _prompt(runtime: Runtime, scope: Scope, agent: Agent, messages: list[Message
         agent,
         Capabilities.model_validate(overridden),
         messages,
-        summary=scope.conversation.summary if scope.subthread is None and messages[0].turn > 1 else "",
+        summary=scope.conversation.summary if scope.subthread is None else "",
         system_prompt=scope.subthread.system_prompt if scope.subthread else None,
         context=_context(runtime, scope, agent),
         final=final,

@@ -66,12 +66,16 @@ class ReplyDraft:
         )
 
 
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
 def _tool_call(draft: CallDraft, tool_call_id: str) -> ToolCall:
     text = "".join(draft.parts).strip()
     arguments: Any = {}
     error: str | None = None
     try:
-        arguments = json.loads(text) if text else {}
+        arguments = json.loads(text, parse_constant=_refuse_constant) if text else {}
         if not isinstance(arguments, dict):
             error, arguments = f"the arguments must be a JSON object, not {type(arguments).__name__}", {}
     except (ValueError, RecursionError) as broken:

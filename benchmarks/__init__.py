@@ -1,0 +1,1 @@
+"""Measurements, in seconds and counts; never part of the test suite."""
