@@ -6,6 +6,7 @@ state machines sleep between tries and in Wait states (timeouts stay real).
 
 from __future__ import annotations
 
+import functools
 import json
 import threading
 import time
@@ -18,11 +19,14 @@ from unittest import mock
 from urllib.parse import unquote, urlsplit
 
 import boto3
+import botocore.session
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
+from botocore.loaders import Loader
 from moto import mock_aws
 from moto.core.config import DefaultConfig
 from moto.stepfunctions.parser.asl.component.common.retry import retrier_decl
+from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
 from moto.stepfunctions.parser.asl.component.state.wait.wait_function.wait_function import WaitFunction
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 from moto.stepfunctions.parser.utils import TMP_THREADS
@@ -139,14 +143,16 @@ def mocked_aws(
     closing = threading.Event()
     running_machines: DefaultConfig = {"stepfunctions": {"execute_state_machine": True}}
     with repaired(without=without), _paced(pace, closing), mock_aws(config=running_machines):
-        boto3.setup_default_session(region_name=REGION)
-        session = boto3._get_default_session()
+        session = _new_default_session()
         aws = MockedAws(session, functions)
         events: Any = session.events
         events.register("before-send.lambda.Invoke", lambda request, **_: _invoke(aws, request))
         events.register(
             "before-send.apigatewaymanagementapi.PostToConnection", lambda request, **_: _post(aws, request)
         )
+        # A task's time runs while its client is made, so that is done before.
+        lambdas: Any = lambda_eval_utils
+        lambdas.boto_client_for(region=REGION, service="lambda")
         aws.create_table()
         aws.client("s3").create_bucket(
             Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION}
@@ -156,6 +162,19 @@ def mocked_aws(
         finally:
             closing.set()
             _end_executions()
+
+
+@functools.cache
+def _loader() -> Loader:
+    """One reader of the service models for all sessions: reading them takes longer than most tests."""
+    return Loader()
+
+
+def _new_default_session() -> boto3.Session:
+    core = botocore.session.Session()
+    core.register_component("data_loader", _loader())
+    boto3.setup_default_session(botocore_session=core, region_name=REGION)
+    return boto3._get_default_session()
 
 
 def _keys(partition: str, sort: str) -> list[dict[str, str]]:
