@@ -17,7 +17,6 @@ from parley.turns.event_log import EventLog
 from parley.turns.records import Stored, load
 from parley.turns.runtime import Runtime
 
-
 _AFTER_A_FAILURE = ("FailCall", "FailTurn")
 """States that are entered only when another one failed, which may have done part of their work."""
 

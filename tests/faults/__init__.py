@@ -1,0 +1,1 @@
+"""Workers that die, signals that are lost: nothing of a conversation may be."""
