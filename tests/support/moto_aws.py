@@ -267,15 +267,15 @@ def _executions() -> list[Any]:
 
 def _end_executions() -> None:
     """Stop what runs and wait for moto's threads, so that none of them calls AWS after the mock is gone."""
-    for execution in _executions():
-        environment = execution.exec_worker and execution.exec_worker.env
-        if environment:
-            execution.stop(stop_date=None, error=None, cause="the test is over")
-            interrupt_tokens(environment)
     until = time.monotonic() + 10
-    for thread in TMP_THREADS:
-        thread.join(max(0.0, until - time.monotonic()))
-    left = [thread.name for thread in TMP_THREADS if thread.is_alive()]
+    while left := [thread for thread in TMP_THREADS if thread.is_alive()]:
+        if time.monotonic() > until:
+            raise RuntimeError(f"threads of moto outlived the test: {[thread.name for thread in left]}")
+        # Again and again, because some may only just have begun.
+        for execution in _executions():
+            environment = execution.exec_worker and execution.exec_worker.env
+            if environment:
+                execution.stop(stop_date=None, error=None, cause="the test is over")
+                interrupt_tokens(environment)
+        left[0].join(0.02)
     TMP_THREADS.clear()
-    if left:
-        raise RuntimeError(f"threads of moto outlived the test: {left}")

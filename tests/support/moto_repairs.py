@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from datetime import datetime
 from typing import Any
 from unittest import mock
 
@@ -145,6 +146,9 @@ def nested_executions_get_their_parameters() -> Iterator[None]:
         service_action_name: str | None = None,
     ) -> None:
         self._from_boto_response(response, shapes(self, boto_service_name, service_action_name).output_shape)
+        for name, value in response.items():
+            if isinstance(value, datetime):
+                response[name] = int(value.timestamp() * 1000)  # as Step Functions has it in a task's result
 
     with (
         _replaced(StateTaskService, "_normalise_parameters", parameters),
