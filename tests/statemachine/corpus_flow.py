@@ -98,7 +98,7 @@ ERRORS = [
     ),
     Case(
         name="a caught error goes where ResultPath says",
-        rule="The error output has Error and Cause and is placed by the catcher's ResultPath. (Handling errors)",
+        rule="The error output has Error and Cause; the catcher's ResultPath places it. (Handling errors)",
         machines=main(
             ("T", call(Catch=[catch("Oops", ResultPath="$.e")], End=True)),
             (
@@ -216,7 +216,7 @@ ERRORS = [
     ),
     Case(
         name="backoff grows and is bounded",
-        rule="IntervalSeconds, times BackoffRate after each retry, at most MaxDelaySeconds. (Handling errors)",
+        rule="IntervalSeconds, times BackoffRate per retry, at most MaxDelaySeconds. (Handling errors)",
         machines=main(
             (
                 "T",
@@ -256,7 +256,7 @@ ERRORS = [
     ),
     Case(
         name="the machine's own TimeoutSeconds",
-        rule="An execution that runs longer than the machine's TimeoutSeconds ends TIMED_OUT. (State machine structure)",
+        rule="Longer than the machine's TimeoutSeconds: TIMED_OUT. (State machine structure)",
         machines=main(
             ("T", wait_for_token(Catch=[catch("States.ALL")], End=True)), _CAUGHT, TimeoutSeconds=1
         ),

@@ -1,4 +1,4 @@
-"""What every runner of the corpus shares: functions that behave as scripted, machines with their ARNs, checks."""
+"""What every runner of the corpus shares: functions that behave as scripted, ARNs, checks."""
 
 import json
 import threading

@@ -170,16 +170,15 @@ def test_a_function_runs_only_after_the_commit_that_claims_it(tmp_path: Path) ->
     seen: list[tuple[str, str]] = []
 
     def function(name: str, payload: Any) -> Any:
-        row = stage.database.read(
+        row = played.database.read(
             lambda connection: connection.execute("SELECT state, status FROM branch").fetchone()
         )
         seen.append(row)
-        return None
 
-    stage = Stage(tmp_path, {"main": flow(("A", call()), ("B", call()))}, function)
-    stage.start()
-    stage.finish()
-    stage.close()
+    played = Stage(tmp_path, {"main": flow(("A", call()), ("B", call()))}, function)
+    played.start()
+    played.finish()
+    played.close()
     assert seen == [("A", "task"), ("B", "task")]
 
 
