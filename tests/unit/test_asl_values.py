@@ -13,10 +13,11 @@ from parley.embedded.asl.intrinsics import compile_intrinsic
 from parley.embedded.asl.policies import compile_retriers
 from parley.embedded.asl.templates import compile_template
 
+_KEYS = st.text(max_size=3).filter(lambda key: not key.endswith(".$"))
 _SCALARS = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=5)
 _JSON = st.recursive(
     _SCALARS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=3),
 )
 _OBJECTS = st.dictionaries(st.text(max_size=3), _JSON, max_size=4)
 

@@ -8,7 +8,10 @@ from parley.embedded.asl.errors import DATA_LIMIT, RUNTIME, StateError
 # Bytes of UTF-8, for any state's or task's input or result ("Step Functions service quotas").
 PAYLOAD_LIMIT = 262_144
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+# Without its own check for cycles, which costs as much again: a cycle is a RecursionError.
+_encode = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
+).encode
 
 
 def encode(value: Any) -> str:

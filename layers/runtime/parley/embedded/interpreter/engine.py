@@ -100,7 +100,8 @@ class Engine:
             action()
             self.database.write(rows.save([execution, *started]))
         finally:
-            self.names.release(child.name for child in started)
+            if started:
+                self.names.release(child.name for child in started)
         effects = self._take_effects(execution)
         rows.saved(execution)
         if execution.closing is not None:
@@ -203,6 +204,6 @@ class Engine:
             _log.warning("another interpreter has taken over an execution")
 
     def _load(self, execution_id: int) -> LiveExecution | None:
-        return self.database.read(
+        return self.database.snapshot(
             lambda connection: rows.load(connection, execution_id, self.names.machine_of)
         )

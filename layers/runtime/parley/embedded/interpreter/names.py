@@ -68,7 +68,7 @@ class Names:
         """The machine of a definition's hash, also of one that is no longer the present."""
         machine = self._compiled.get(definition)
         if machine is None:
-            machine_id, body = self._database.read(
+            machine_id, body = self._database.snapshot(
                 lambda connection: _read_definition(connection, definition)
             )
             machine = self._compiled[definition] = load(machine_id, json.loads(body))
@@ -76,7 +76,7 @@ class Names:
 
     def _look_up(self, name: str) -> tuple[int, Execution] | None:
         try:
-            return self._database.read(lambda connection: rows.describe(connection, name))
+            return self._database.snapshot(lambda connection: rows.describe(connection, name))
         except BaseException:
             self.release([name])
             raise

@@ -20,7 +20,7 @@ _RUNNING = "SELECT id, definition, start_date, nested FROM execution WHERE statu
 
 def recover(engine: Engine) -> None:
     """Arm the timers, hand out the claims, begin what was only recorded."""
-    executions, branches = engine.database.read(_scan)
+    executions, branches = engine.database.snapshot(_scan)
     begun = {row[0] for row in branches}
     awaited: set[int] = set()
     for execution, path, serial, status, due, more in branches:

@@ -191,10 +191,10 @@ class Interpreter:
         """The states it entered, in order, without their data. Raises ExecutionDoesNotExist."""
         execution_id, _ = self._find(name)
         machine_of = self._engine.names.machine_of
-        return self._database.read(lambda connection: rows.history(connection, execution_id, machine_of))
+        return self._database.snapshot(lambda connection: rows.history(connection, execution_id, machine_of))
 
     def _find(self, name: str) -> tuple[int, Execution]:
-        found = self._database.read(functools.partial(rows.describe, name=name))
+        found = self._database.snapshot(functools.partial(rows.describe, name=name))
         if found is None:
             raise ExecutionDoesNotExist(f"there is no execution {name!r}")
         return found

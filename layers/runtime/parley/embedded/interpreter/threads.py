@@ -110,7 +110,7 @@ class Timers:
     def __init__(self, clock: TimedClock, fire: Callable[[Hashable, int], None]) -> None:
         self._clock = clock
         self._fire = fire
-        self._changed = threading.Condition()
+        self._changed = threading.Condition(threading.Lock())
         self._firing = threading.RLock()
         self._armed: dict[Hashable, tuple[float, int]] = {}
         self._heap: list[tuple[float, int, Hashable, int]] = []

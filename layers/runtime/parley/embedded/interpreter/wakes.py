@@ -73,7 +73,7 @@ class Wakes:
             branch = execution.branches.get(path) if execution else None
             if execution is None or branch is None or branch.child is None:
                 return
-            found = self._engine.database.read(
+            found = self._engine.database.snapshot(
                 functools.partial(rows.describe_by_id, execution_id=branch.child)
             )
             if found is None or found[1].status is ExecutionStatus.RUNNING:
