@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 from aws_lambda_powertools.event_handler.openapi.params import Query
+from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from parley.domain.errors import Refusal, StoreUnavailable
 
@@ -19,7 +20,8 @@ Cursor = Annotated[str | None, Query(max_length=600, description="`next` of the 
 
 def user_of(router: Router | APIGatewayHttpResolver) -> str:
     """The caller: the JWT's ``sub``, checked by the API's authorizer."""
-    claims = router.current_event.request_context.authorizer.jwt_claim
+    event = cast(APIGatewayProxyEventV2, router.current_event)
+    claims = event.request_context.authorizer.jwt_claim
     return str(claims["sub"])
 
 

@@ -11,7 +11,7 @@ from parley import wiring
 from parley.turns.decide import DecisionRequest, DecisionResult, decide, pending_proposals
 from parley.turns.read_threads import shown_proposal
 
-router = Router()
+router = Router()  # type: ignore[no-untyped-call]
 
 
 @router.post("/confirmations/<proposal_id>", tags=["confirmations"])

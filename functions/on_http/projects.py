@@ -16,7 +16,7 @@ from parley.turns import projects
 from parley.turns.projects import Member, Project
 from parley.turns.sockets import issue_ticket
 
-router = Router()
+router = Router()  # type: ignore[no-untyped-call]
 AGENTS = "/api/projects/<project>/agents"
 AgentId = Annotated[str, Path(pattern=NAME_PATTERN.pattern)]
 

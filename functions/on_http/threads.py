@@ -13,7 +13,7 @@ from parley.turns import accept_message, read_events, read_runs, read_threads
 from parley.turns.accept_message import MessageAccepted, NewMessage
 from parley.turns.cancel import cancel
 
-router = Router()
+router = Router()  # type: ignore[no-untyped-call]
 THREADS = "/api/projects/<project>/chat-threads"
 THREAD = f"{THREADS}/<thread>"
 IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)]

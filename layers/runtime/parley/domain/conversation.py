@@ -114,6 +114,7 @@ class Conversation(Value):
     cancelled: bool = False
     ending: bool = False
     on_message_while_pending: MessagePolicy = "supersede"
+    propose_actions: bool = False
     turns_per_run: int | None = None
     inactivity_seconds: int | None = None
     last_reply_ref: str | None = None

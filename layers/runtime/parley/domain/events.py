@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
-
-from pydantic import Field
-
-from parley.domain.values import Value
 
 
 class EventName(StrEnum):
@@ -40,34 +37,49 @@ CHUNKS = frozenset({EventName.StreamMessageChunk, EventName.FunctionArgumentsChu
 """Events that may repeat when a model call is tried again; all others carry a stable ``event_id``."""
 
 
-class NewEvent(Value):
+@dataclass(frozen=True, slots=True)
+class NewEvent:
     """An event before the log has given it its ``seq``. ``event_id`` is None for chunks only."""
 
     event: EventName
-    event_id: str | None = None
+    event_id: str | None
+    turn: int
+    data: dict[str, Any]
     subthread_id: str | None = None
     parent_thread_id: str | None = None
-    turn: int = 0
-    data: dict[str, Any] = Field(default_factory=dict)
 
 
-class Event(Value):
+@dataclass(frozen=True, slots=True)
+class Event:
     """An event as it is logged and sent.
 
     ``thread_id`` is the root thread, ``at`` epoch seconds, ``seq`` 1, 2, 3, … over the root and its
     subthreads. ``data`` of a large event may be ``{"$ref": seq}`` in a WebSocket frame, never in the log.
     """
 
-    event: EventName
+    event: str
     channel: str
     thread_id: str
-    subthread_id: str | None = None
-    parent_thread_id: str | None = None
+    subthread_id: str | None
+    parent_thread_id: str | None
     seq: int
     turn: int
     at: float
-    data: dict[str, Any] = Field(default_factory=dict)
-    event_id: str | None = None
+    data: dict[str, Any]
+
+    def public(self) -> dict[str, Any]:
+        """The envelope, in the order in which it is sent."""
+        return {
+            "event": self.event,
+            "channel": self.channel,
+            "thread_id": self.thread_id,
+            "subthread_id": self.subthread_id,
+            "parent_thread_id": self.parent_thread_id,
+            "seq": self.seq,
+            "turn": self.turn,
+            "at": self.at,
+            "data": self.data,
+        }
 
 
 def channel_of(user_id: str, project_id: str) -> str:

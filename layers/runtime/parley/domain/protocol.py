@@ -113,9 +113,15 @@ def receive(conversation: Conversation, run_id: RunId, token: str) -> Conversati
 
 
 def open_turn(
-    conversation: Conversation, run_id: RunId, message_id: str, *, last_seq: int, policy: MessagePolicy
+    conversation: Conversation,
+    run_id: RunId,
+    message_id: str,
+    *,
+    last_seq: int,
+    policy: MessagePolicy,
+    propose_actions: bool | None,
 ) -> Conversation:
-    """Begin the turn of the claimed message, or carry on with it.
+    """Begin the turn of the claimed message, or carry on with it. What the agent says holds for the turn.
 
     Raises StaleRun if that message's turn is over: a task that was given up may still be at work.
     """
@@ -129,6 +135,8 @@ def open_turn(
     if changed.turn is None:
         seq = max(changed.last_seq, last_seq)
         changed = changed.but(turn=changed.turns + 1, last_seq=seq, on_message_while_pending=policy)
+        if propose_actions is not None:
+            changed = changed.but(propose_actions=propose_actions)
     if changed.phase is not Phase.THINKING:
         changed = changed.but(phase=Phase.THINKING)
     return changed

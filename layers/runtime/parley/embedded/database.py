@@ -87,13 +87,15 @@ class Database:
         return mine.result  # type: ignore[no-any-return]
 
     def read(self, operation: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `operation` on a read-only connection, over one snapshot that holds the last commit."""
+        """Run `operation`, one SELECT, on a read-only connection: it sees the last commit.
+
+        A statement alone is a snapshot of its own; for several over one, see `snapshot`.
+        """
         try:
             connection = self._readers.pop()
         except IndexError:
             connection = self._connect(read_only=True)
         try:
-            connection.execute("BEGIN")
             return operation(connection)
         except sqlite3.Error as error:
             storage_error = _as_storage_error(error, self.path)
@@ -102,6 +104,15 @@ class Database:
             raise storage_error from error
         finally:
             self._give_back(connection)
+
+    def snapshot(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `operation`, of several SELECTs, over one snapshot that holds the last commit."""
+
+        def within(connection: sqlite3.Connection) -> T:
+            connection.execute("BEGIN")
+            return operation(connection)
+
+        return self.read(within)
 
     def close(self) -> None:
         """Close every connection. Calls after this raise StorageError."""

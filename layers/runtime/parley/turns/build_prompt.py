@@ -14,10 +14,11 @@ from parley.prompts.build import build_prompt as compose
 from parley.prompts.prompt import Prompt
 from parley.turns import conversations, history
 from parley.turns.accepted import AcceptedMessage, mark_applied, read_accepted
+from parley.turns.event_log import EventLog
 from parley.turns.projects import get_agent
-from parley.turns.records import Stored, put_once
+from parley.turns.records import put_once
 from parley.turns.runtime import Runtime
-from parley.turns.task import Scope, Task, enter, open_log
+from parley.turns.task import Scope, Task, enter
 
 END_COMMAND = "/end"
 """The message that completes a thread instead of being answered."""
@@ -28,7 +29,7 @@ class TurnGivenUp(ParleyError):
 
 
 def build_prompt(runtime: Runtime, task: Task) -> dict[str, Any]:
-    """Returns ``{"next", "turn", "step"}``; ``next`` is the state that follows."""
+    """Returns ``{"next", "turn", "step", "seq"}``; ``next`` is the state that follows."""
     scope = enter(runtime, task)
     conversation = scope.conversation
     if conversation.run.message_id is None:
@@ -36,47 +37,59 @@ def build_prompt(runtime: Runtime, task: Task) -> dict[str, Any]:
     if conversation.run.deaths >= DEAD_ATTEMPTS:
         raise TurnGivenUp("The work on this message was interrupted too often. Please send it again.")
     agent = get_agent(runtime, conversation.project_id, scope.agent_id)
+    seq: int | None = None
     if scope.subthread is None:
         accepted = read_accepted(runtime, conversation.thread_id, conversation.run.message_id)
         if accepted.content is not None and accepted.content.strip() == END_COMMAND:
             return _next("CompleteConversation", scope)
-        scope = _open(runtime, task, scope, agent, accepted)
+        scope, seq = _open(runtime, task, scope, agent, accepted)
     if scope.conversation.cancelled:
-        return _next("RecordReply", scope)
-    return _compose(runtime, scope, agent)
+        return _next("RecordReply", scope, seq=seq)
+    return _next("InvokeModel", scope, _compose(runtime, scope, agent), seq)
 
 
-def _next(state: str, scope: Scope, step: int = 0) -> dict[str, Any]:
-    return {"next": state, "turn": scope.turn, "step": step}
+def _next(state: str, scope: Scope, step: int = 0, seq: int | None = None) -> dict[str, Any]:
+    return {"next": state, "turn": scope.turn, "step": step, "seq": seq}
 
 
-def _open(runtime: Runtime, task: Task, scope: Scope, agent: Agent, accepted: AcceptedMessage) -> Scope:
-    """Open the root's turn and record the user's message; on later steps nothing is written."""
+def _open(
+    runtime: Runtime, task: Task, scope: Scope, agent: Agent, accepted: AcceptedMessage
+) -> tuple[Scope, int | None]:
+    """Open the root's turn and record the user's message; on later steps nothing is written.
+
+    Returns with the scope how far the event log has come, if that is known.
+    """
     run_id, message_id = task.run.run_id, accepted.message_id
     first_time = accepted.content is not None
-    log = open_log(runtime, task, scope) if first_time else None
-    seq = log.last_seq if log else 0
-    policy = agent.on_message_while_pending
-    conversation = conversations.change(
+    start = scope.conversation.last_seq
+    log = EventLog(runtime, scope.conversation, rerun=task.rerun, start=start) if first_time else None
+    stored = conversations.change_stored(
         runtime,
         run_id.thread_id,
-        lambda c: open_turn(c, run_id, message_id, last_seq=seq, policy=policy),
+        lambda c: open_turn(
+            c,
+            run_id,
+            message_id,
+            last_seq=log.last_seq if log else 0,
+            policy=agent.on_message_while_pending,
+            propose_actions=agent.propose_actions,
+        ),
         known=scope.stored,
     )
-    turn = conversation.turn or 0
-    opened = Scope(Stored(conversation, 0), scope.thread_id, scope.agent_id, turn)
+    opened = Scope(stored, scope.thread_id, scope.agent_id, stored.value.turn or 0)
     if log is None:
-        return opened
+        return opened, None
     history.record_user_message(runtime, opened, log, accepted)
-    mark_applied(runtime, conversation.thread_id, accepted, turn)
-    return opened
+    mark_applied(runtime, stored.value.thread_id, accepted, opened.turn)
+    return opened, log.last_seq
 
 
-def _compose(runtime: Runtime, scope: Scope, agent: Agent) -> dict[str, Any]:
+def _compose(runtime: Runtime, scope: Scope, agent: Agent) -> int:
+    """The step that the model is asked for next, its prompt stored."""
     messages = history.recent(runtime, scope, agent.history_window)
     step = history.current_step(messages, scope.turn)
     if any(m.turn == scope.turn and m.step == step and m.role == "assistant" for m in messages):
-        return _next("InvokeModel", scope, step)
+        return step
     prompt = _prompt(runtime, scope, agent, messages, final=step > agent.max_iterations)
     put_once(
         runtime,
@@ -85,7 +98,7 @@ def _compose(runtime: Runtime, scope: Scope, agent: Agent) -> dict[str, Any]:
         prompt,
         expires_at=int(runtime.clock.now() + runtime.settings.event_retention_seconds),
     )
-    return _next("InvokeModel", scope, step)
+    return step
 
 
 def _prompt(runtime: Runtime, scope: Scope, agent: Agent, messages: list[Message], *, final: bool) -> Prompt:

@@ -15,7 +15,7 @@ from parley.turns.calls import OpenCall, decision_of, read_proposal, respond, se
 from parley.turns.event_log import EventLog
 from parley.turns.function_ports import FunctionOutcome
 from parley.turns.projects import get_agent
-from parley.turns.records import load, put
+from parley.turns.records import Stored, load, put
 from parley.turns.runtime import Runtime
 from parley.turns.task import Scope, Task
 
@@ -54,13 +54,14 @@ def _answers(message: Message, turn: int, step: int, index: int) -> bool:
     return message.kind is MessageKind.TOOL_RESPONSE and place == (turn, step, index)
 
 
-def withdraw_proposals(runtime: Runtime, task: Task, scope: Scope) -> Conversation:
+def withdraw_proposals(runtime: Runtime, task: Task, scope: Scope) -> Stored[Conversation]:
     """Nothing of the turn can be approved from here on. Nothing is written if nothing waits."""
     run_id, turn = task.run.run_id, scope.conversation.turn
-    return conversations.change(
+    return conversations.change_stored(
         runtime,
         run_id.thread_id,
         lambda c: withdraw(c, run_id, turn, scope.thread_id, now=runtime.clock.now()),
+        known=scope.stored,
     )
 
 
@@ -75,7 +76,8 @@ def settle_proposals(runtime: Runtime, conversation: Conversation) -> None:
 
 def finish(runtime: Runtime, task: Task, scope: Scope, log: EventLog, reply: Message | None) -> Conversation:
     """The save that ends the root's turn."""
-    settle_proposals(runtime, withdraw_proposals(runtime, task, scope))
+    stored = withdraw_proposals(runtime, task, scope)
+    settle_proposals(runtime, stored.value)
     run_id, turn = task.run.run_id, scope.turn
     conversation = scope.conversation
     ref = reply_ref(conversation.thread_id, scope.turn) if reply else None
@@ -90,6 +92,7 @@ def finish(runtime: Runtime, task: Task, scope: Scope, log: EventLog, reply: Mes
         lambda c: finish_turn(
             c, run_id, turn, reply_ref=ref, summary=summary, last_seq=log.last_seq, now=now
         ),
+        known=stored,
     )
 
 

@@ -34,7 +34,7 @@ def get(runtime: Runtime, thread_id: str) -> Conversation:
     return stored.value
 
 
-def save(runtime: Runtime, conversation: Conversation, *, if_version: int) -> None:
+def save(runtime: Runtime, conversation: Conversation, *, if_version: int) -> Stored[Conversation]:
     """One conditional write. Raises ConditionFailed."""
     due = due_at(conversation, runtime.clock.now())
     item = Item(
@@ -47,12 +47,19 @@ def save(runtime: Runtime, conversation: Conversation, *, if_version: int) -> No
             sortable(conversation.active_at),
         ),
     )
-    runtime.store.put(item, if_version=if_version)
+    return Stored(conversation, runtime.store.put(item, if_version=if_version).version)
 
 
 def change(
     runtime: Runtime, thread_id: str, rule: Rule, *, known: Stored[Conversation] | None = None
 ) -> Conversation:
+    """As ``change_stored``, for those who do not save it again."""
+    return change_stored(runtime, thread_id, rule, known=known).value
+
+
+def change_stored(
+    runtime: Runtime, thread_id: str, rule: Rule, *, known: Stored[Conversation] | None = None
+) -> Stored[Conversation]:
     """Apply ``rule`` and save, again on conflict. Nothing is written if the rule returns what it was given.
 
     ``known`` (what the caller read a moment ago) spares the first read. What the rule raises passes through.
@@ -63,13 +70,11 @@ def change(
             raise LookupError(f"no conversation {thread_id}")
         changed = rule(stored.value)
         if changed is stored.value:
-            return changed
+            return stored
         try:
-            save(runtime, changed, if_version=stored.version)
+            return save(runtime, changed, if_version=stored.version)
         except ConditionFailed as failed:
             stored = None if failed.stored is None else _parse(failed.stored)
-        else:
-            return changed
     raise SaveConflict(f"the conversation {thread_id} changed under {TRIES} tries to save it")
 
 

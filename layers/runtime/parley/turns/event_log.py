@@ -5,39 +5,30 @@ an item that it has read, so two writers meet at the same key: one wins, the oth
 on behind it. Hence no gap and no overlap, without a counter.
 
 A task that runs again must not append its events twice. Events other than chunks have a stable ``event_id``; a
-first try cannot have appended any before it read the tail, and sees whatever is appended behind it; a later try
-reads the events since the turn began first.
+first try cannot have appended any before it began, and sees whatever is appended behind that; a later try reads
+the events since the turn began first.
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic_core import to_json
 
 from parley.domain import keys
 from parley.domain.conversation import Conversation
-from parley.domain.events import Event, EventName, NewEvent, channel_of
-from parley.domain.values import Value
+from parley.domain.events import Event, NewEvent, channel_of
 from parley.turns import publish
 from parley.turns.ports import ConditionFailed, Item
 from parley.turns.records import put_body, whole_body
 from parley.turns.runtime import Runtime
 
+LoggedEvent = dict[str, Any]
+"""An event as it lies in an item: what the item's key and the thread say is left out.
 
-class LoggedEvent(Value):
-    """An event as it lies in an item: what the item's key and the thread say is left out."""
-
-    event: EventName
-    id: str | None = None
-    sub: str | None = None
-    parent: str | None = None
-    turn: int
-    at: float
-    data: dict[str, Any]
-
-
-_EVENTS = TypeAdapter(list[LoggedEvent])
+``event``, ``id`` (the ``event_id``), ``sub`` and ``parent`` (thread ids), ``turn``, ``at``, ``data``.
+"""
 
 
 def first_seq(item: Item) -> int:
@@ -47,24 +38,24 @@ def first_seq(item: Item) -> int:
 
 def parse_events(body: str) -> list[LoggedEvent]:
     """The events in an item's whole body."""
-    return _EVENTS.validate_json(body)
+    logged: list[LoggedEvent] = json.loads(body)
+    return logged
 
 
 def as_events(conversation: Conversation, first: int, logged: list[LoggedEvent]) -> list[Event]:
     """Logged events in their public envelope."""
     channel = channel_of(conversation.user_id, conversation.project_id)
     return [
-        Event.model_construct(
-            event=entry.event,
+        Event(
+            event=entry["event"],
             channel=channel,
             thread_id=conversation.thread_id,
-            subthread_id=entry.sub,
-            parent_thread_id=entry.parent,
+            subthread_id=entry["sub"],
+            parent_thread_id=entry["parent"],
             seq=first + place,
-            turn=entry.turn,
-            at=entry.at,
-            data=entry.data,
-            event_id=entry.id,
+            turn=entry["turn"],
+            at=entry["at"],
+            data=entry["data"],
         )
         for place, entry in enumerate(logged)
     ]
@@ -73,16 +64,21 @@ def as_events(conversation: Conversation, first: int, logged: list[LoggedEvent])
 class EventLog:
     """A writer of one task. ``rerun`` says that this task may have run before.
 
+    ``start`` is the end of an item of the log that the caller knows of, best the last: the tail is then not
+    read, and a writer that starts too early is led to it by those who were faster.
     Not for use by two threads at once: one append is in flight per writer.
     """
 
-    def __init__(self, runtime: Runtime, conversation: Conversation, *, rerun: bool) -> None:
+    def __init__(
+        self, runtime: Runtime, conversation: Conversation, *, rerun: bool, start: int | None = None
+    ) -> None:
         self._runtime = runtime
         self._conversation = conversation
         self._partition = keys.thread_partition(conversation.thread_id)
         self._known: set[str] = set()
-        self._last = conversation.last_seq
-        self._read_tail(rerun=rerun)
+        self._last = max(conversation.last_seq, start or 0)
+        if rerun or start is None:
+            self._read_tail(rerun=rerun)
 
     @property
     def last_seq(self) -> int:
@@ -104,7 +100,7 @@ class EventLog:
             item = Item(
                 self._partition,
                 keys.event(first),
-                _EVENTS.dump_json(logged).decode(),
+                to_json(logged, inf_nan_mode="null").decode(),
                 expires_at=int(now + self._runtime.settings.event_retention_seconds),
             )
             try:
@@ -139,16 +135,16 @@ class EventLog:
 
     def _note(self, first: int, logged: list[LoggedEvent]) -> None:
         self._last = max(self._last, first + len(logged) - 1)
-        self._known.update(entry.id for entry in logged if entry.id)
+        self._known.update(entry["id"] for entry in logged if entry["id"])
 
 
 def _logged(event: NewEvent, now: float) -> LoggedEvent:
-    return LoggedEvent.model_construct(
-        event=event.event,
-        id=event.event_id,
-        sub=event.subthread_id,
-        parent=event.parent_thread_id,
-        turn=event.turn,
-        at=now,
-        data=event.data,
-    )
+    return {
+        "event": event.event.value,
+        "id": event.event_id,
+        "sub": event.subthread_id,
+        "parent": event.parent_thread_id,
+        "turn": event.turn,
+        "at": now,
+        "data": event.data,
+    }

@@ -15,7 +15,6 @@ from parley.turns.closing import after_turn, close_open_calls, finish, withdraw_
 from parley.turns.event_log import EventLog
 from parley.turns.failures import Failure, words_for
 from parley.turns.record_reply import end_subthread
-from parley.turns.records import Stored
 from parley.turns.runtime import Runtime
 from parley.turns.task import Scope, Task, enter, open_log
 
@@ -52,14 +51,16 @@ def _opened(runtime: Runtime, task: Task, scope: Scope, log: EventLog, message_i
     conversation = scope.conversation
     run_id = task.run.run_id
     policy = conversation.on_message_while_pending
-    conversation = conversations.change(
+    stored = conversations.change_stored(
         runtime,
         run_id.thread_id,
-        lambda c: open_turn(c, run_id, message_id, last_seq=log.last_seq, policy=policy),
+        lambda c: open_turn(
+            c, run_id, message_id, last_seq=log.last_seq, policy=policy, propose_actions=None
+        ),
         known=scope.stored,
     )
-    turn = conversation.turn or 0
-    opened = Scope(Stored(conversation, 0), scope.thread_id, scope.agent_id, turn)
+    turn = stored.value.turn or 0
+    opened = Scope(stored, scope.thread_id, scope.agent_id, turn)
     accepted = read_accepted(runtime, conversation.thread_id, message_id)
     if not accepted.applied:
         history.record_user_message(runtime, opened, log, accepted)

@@ -29,7 +29,7 @@ WAITS_PER_CALL = 5
 
 
 def invoke_model(runtime: Runtime, task: Task) -> dict[str, Any]:
-    """Returns ``{"next", "turn", "step", "calls", "wait_seconds", "waits"}``."""
+    """Returns ``{"next", "turn", "step", "calls", "wait_seconds", "waits", "seq"}``."""
     scope = enter(runtime, task)
     step = task.input.turn.step
     if scope.conversation.cancelled:
@@ -49,7 +49,7 @@ def invoke_model(runtime: Runtime, task: Task) -> dict[str, Any]:
             return _result("WaitForProvider", scope, step, wait=math.ceil(wait), waits=waits)
     log.append(*_closing_events(scope, message))
     if not message.tool_calls:
-        return _result("RecordReply", scope, step)
+        return _result("RecordReply", scope, step, seq=log.last_seq)
     run_id = task.run.run_id
     calls = len(message.tool_calls)
     conversations.change(
@@ -67,11 +67,12 @@ def _result(
     scope: Scope,
     step: int,
     *,
+    seq: int | None = None,
     calls: list[dict[str, Any]] | None = None,
     wait: int = 0,
     waits: int = 0,
 ) -> dict[str, Any]:
-    where = {"next": state, "turn": scope.turn, "step": step}
+    where = {"next": state, "turn": scope.turn, "step": step, "seq": seq}
     return {**where, "calls": calls or [], "wait_seconds": wait, "waits": waits}
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pydantic_core import to_json
+
 from parley.domain import keys
 from parley.domain.events import Event
 from parley.turns.ports import ConnectionGone
@@ -14,10 +16,10 @@ SUBSCRIBER_LIMIT = 100
 
 def frame_of(event: Event, limit: int) -> str:
     """The event as a WebSocket frame; data over ``limit`` bytes is replaced by ``{"$ref": seq}``, whole over REST."""
-    frame = event.model_dump_json(exclude={"event_id"})
-    if len(frame) * 4 > limit and len(frame.encode()) > limit:
-        frame = event.but(data={"$ref": event.seq}).model_dump_json(exclude={"event_id"})
-    return frame
+    frame = to_json(event.public(), inf_nan_mode="null")
+    if len(frame) > limit:
+        frame = to_json({**event.public(), "data": {"$ref": event.seq}})
+    return frame.decode()
 
 
 def push(runtime: Runtime, events: Sequence[Event]) -> None:

@@ -31,7 +31,7 @@ def read_events(
     while not events and runtime.clock.now() < until:
         runtime.clock.sleep(min(LOOK_SECONDS, max(0.01, until - runtime.clock.now())))
         events = events_after(runtime, conversation, after, limit)
-    shown = [event.model_dump(mode="json", exclude={"event_id"}) for event in events]
+    shown = [event.public() for event in events]
     return {"events": shown, "next": events[-1].seq if events else after}
 
 

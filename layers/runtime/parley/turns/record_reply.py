@@ -15,8 +15,7 @@ from parley.turns.calls import REFUSALS
 from parley.turns.closing import Reply, after_turn, close_open_calls, finish, reply_ref, withdraw_proposals
 from parley.turns.event_log import EventLog
 from parley.turns.invoke_model import message_end
-from parley.turns.projects import get_agent
-from parley.turns.records import Stored, put, put_once
+from parley.turns.records import put, put_once
 from parley.turns.runtime import Runtime
 from parley.turns.task import Scope, Task, enter, open_log
 
@@ -25,7 +24,7 @@ def record_reply(runtime: Runtime, task: Task) -> dict[str, Any]:
     """Returns ``{"next"}``."""
     scope = enter(runtime, task)
     if scope.subthread is None and scope.conversation.turn is None:
-        return _after(runtime, scope.conversation)
+        return _after(scope.conversation)
     log = open_log(runtime, task, scope)
     if scope.conversation.cancelled:
         return _cancelled(runtime, task, scope, log)
@@ -37,15 +36,15 @@ def record_reply(runtime: Runtime, task: Task) -> dict[str, Any]:
         end_subthread(runtime, scope)
         return {"next": "RunClosed"}
     run_id = task.run.run_id
-    conversation = conversations.change(
+    stored = conversations.change_stored(
         runtime,
         run_id.thread_id,
         lambda c: enter_phase(c, run_id, Phase.RECORDING_REPLY),
         known=scope.stored,
     )
-    recorded = Scope(Stored(conversation, 0), scope.thread_id, scope.agent_id, scope.turn)
+    recorded = Scope(stored, scope.thread_id, scope.agent_id, scope.turn)
     _record(runtime, recorded, log, message)
-    return _after(runtime, finish(runtime, task, recorded, log, message))
+    return _after(finish(runtime, task, recorded, log, message))
 
 
 def _record(runtime: Runtime, scope: Scope, log: EventLog, message: Message) -> None:
@@ -58,7 +57,7 @@ def _record(runtime: Runtime, scope: Scope, log: EventLog, message: Message) -> 
     )
     put_once(runtime, scope.partition, keys.reply(scope.thread_id, scope.turn), reply)
     ref = reply_ref(scope.thread_id, scope.turn)
-    ended = scope.event(EventName.ThreadEnd, f"turn:{scope.turn}:end", reply_ref=ref).but(turn=scope.turn)
+    ended = scope.event(EventName.ThreadEnd, f"turn:{scope.turn}:end", reply_ref=ref)
     ended.data["turn"] = scope.turn
     log.append(message_end(scope, message), ended)
 
@@ -82,6 +81,5 @@ def end_subthread(runtime: Runtime, scope: Scope, failure: str | None = None) ->
         put(runtime, scope.partition, keys.subthread(ended.subthread_id), ended, if_version=None)
 
 
-def _after(runtime: Runtime, conversation: Conversation) -> dict[str, Any]:
-    agent = get_agent(runtime, conversation.project_id, conversation.agent_id)
-    return {"next": "ProposeActions" if agent.propose_actions else after_turn(conversation)}
+def _after(conversation: Conversation) -> dict[str, Any]:
+    return {"next": "ProposeActions" if conversation.propose_actions else after_turn(conversation)}

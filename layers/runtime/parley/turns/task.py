@@ -38,11 +38,13 @@ class RunRef(Value):
 
 
 class StepRef(Value):
-    """Where a turn stands: its number, the model call within it, and how often the provider put that off."""
+    """Where a turn stands: its number, the model call within it, how often the provider put that off, and how
+    far the event log had come."""
 
     turn: int = 0
     step: int = 0
     waits: int = 0
+    seq: int | None = None
 
 
 class CallRef(Value):
@@ -137,7 +139,7 @@ class Scope:
     def event(self, name: EventName, event_id: str | None, /, **data: Any) -> NewEvent:
         """An event of this thread."""
         sub = self.subthread
-        return NewEvent.model_construct(
+        return NewEvent(
             event=name,
             event_id=event_id,
             subthread_id=sub.subthread_id if sub else None,
@@ -171,4 +173,4 @@ def subthread_scope(runtime: Runtime, stored: Stored[Conversation], subthread_id
 
 def open_log(runtime: Runtime, task: Task, scope: Scope) -> EventLog:
     """The event log, for this task to write."""
-    return EventLog(runtime, scope.conversation, rerun=task.rerun)
+    return EventLog(runtime, scope.conversation, rerun=task.rerun, start=task.input.turn.seq)
