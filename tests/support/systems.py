@@ -1,0 +1,405 @@
+"""A whole Parley behind its HTTP handler, on either backend: what the scenarios talk to.
+
+Time: the clock of both stands still until a test moves it, so a scripted model that "thinks" for ``HELD``
+seconds thinks until the test lets it go on. On ``embedded`` the state machine's timers follow that clock too;
+on ``aws`` moto's are real, with the sleeps between tries shortened.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+from urllib.parse import urlencode
+
+from pydantic import Field
+
+import parley_marketer
+from on_http import api
+from parley import wiring
+from parley.clock import MovableClock
+from parley.domain import keys
+from parley.domain.agents import Agent
+from parley.domain.conversation import Conversation, RunStatus
+from parley.domain.events import channel_of
+from parley.tools.function import Function, FunctionArguments, FunctionFailed, FunctionResult
+from parley.tools.registry import FunctionRegistry
+from parley.turns import projects, sockets
+from parley.turns.ports import Pusher
+from parley.turns.projects import Project, Role
+from parley.turns.runtime import Runtime, Settings
+from tests.support.counted import CountedBlobs, CountedOrchestrator, CountedStore, Counts, counted_pusher
+from tests.support.moto_aws import MockedAws
+
+Backend = Literal["embedded", "aws"]
+BACKENDS: tuple[Backend, ...] = ("embedded", "aws")
+HELD = 60.0
+"""Seconds that a held model thinks: less than any time-out of the state machine."""
+PATIENCE = 30.0
+"""Real seconds after which a condition that does not come true fails its test."""
+
+
+class Note(Function):
+    """Counts in the store how often it ran, per idempotency key: what a scenario asks afterwards."""
+
+    name: ClassVar[str] = "note"
+    description: ClassVar[str] = "Takes a note."
+    pack: ClassVar[str] = "notes"
+    confirmation_question: ClassVar[str | None] = "Note {text}?"
+
+    class Arguments(FunctionArguments):
+        text: str = Field(min_length=1, max_length=100)
+
+    def handle(self, arguments: Arguments) -> FunctionResult:
+        if arguments.text == "fail":
+            raise FunctionFailed("The notebook is full.")
+        if arguments.text == "crash":
+            raise ZeroDivisionError
+        key = self.context.idempotency_key
+        ran = self.context.data.update(
+            f"note/{key}", lambda known: {"text": arguments.text, "ran": (known or {"ran": 0})["ran"] + 1}
+        )
+        return FunctionResult(f"Noted: {arguments.text}", {"ran": ran["ran"]})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the HTTP handler answered."""
+
+    status: int
+    body: Any
+    text: str
+
+    @property
+    def error(self) -> str | None:
+        """The ``type`` of an error answer."""
+        return self.body["error"]["type"] if isinstance(self.body, dict) and "error" in self.body else None
+
+
+def http_event(
+    method: str,
+    path: str,
+    *,
+    body: str | None = None,
+    user: str | None = "dev",
+    headers: Mapping[str, str] | None = None,
+    query: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The event of payload format 2.0 for a request of a user whose token API Gateway accepted."""
+    http = {
+        "method": method,
+        "path": path,
+        "protocol": "HTTP/1.1",
+        "sourceIp": "203.0.113.7",
+        "userAgent": "",
+    }
+    context: dict[str, Any] = {"http": http, "stage": "$default", "requestId": "test", "routeKey": "$default"}
+    if user is not None:
+        context["authorizer"] = {"jwt": {"claims": {"sub": user}, "scopes": None}}
+    event: dict[str, Any] = {
+        "version": "2.0",
+        "routeKey": "$default",
+        "rawPath": path,
+        "rawQueryString": urlencode(query or {}),
+        "headers": {"content-type": "application/json", **(headers or {})},
+        "requestContext": context,
+        "isBase64Encoded": False,
+    }
+    if query:
+        event["queryStringParameters"] = {name: str(value) for name, value in query.items()}
+    if body is not None:
+        event["body"] = body
+    return event
+
+
+@dataclass
+class System:
+    """One project of an installation, with its people, and everything that a client can ask of it."""
+
+    backend: Backend
+    runtime: Runtime
+    clock: MovableClock
+    counts: Counts
+    project: str
+    answers: list[str] = field(default_factory=list)
+
+    # What clients do.
+
+    def request(
+        self, method: str, path: str, *, body: Any = None, raw: str | None = None, **options: Any
+    ) -> Answer:
+        """One request; ``body`` is sent as JSON, ``raw`` as it is; ``options`` are those of ``http_event``."""
+        text = raw if raw is not None else None if body is None else json.dumps(body)
+        event = http_event(method, path, body=text, **options)
+        result = api.handler(json.loads(json.dumps(event)), None)
+        self.answers.append(result["body"])
+        return Answer(result["statusCode"], _read(result["body"]), result["body"])
+
+    def of_project(self, path: str) -> str:
+        """A path below the project."""
+        return f"/api/projects/{self.project}{path}"
+
+    def of_thread(self, thread: str, path: str = "") -> str:
+        """A path below a thread."""
+        return self.of_project(f"/chat-threads/{thread}{path}")
+
+    def get(self, path: str, **query: Any) -> Any:
+        """The body of a GET that must succeed."""
+        answer = self.request("GET", path, query=query)
+        assert answer.status == 200, answer.text
+        return answer.body
+
+    def post(self, path: str, body: Any = None, **options: Any) -> Any:
+        """The body of a POST that must succeed."""
+        answer = self.request("POST", path, body=body, **options)
+        assert answer.status == 200, answer.text
+        return answer.body
+
+    def start(self, message: str, agent: str = "general-assistant", **fields: Any) -> str:
+        """Open a thread; its id."""
+        accepted = self.post(self.of_project(f"/agents/{agent}/chat"), {"message": message, **fields})
+        return str(accepted["thread_id"])
+
+    def say(self, thread: str, message: str, **fields: Any) -> str:
+        """Send a message to a thread; its id."""
+        return str(self.post(self.of_thread(thread), {"message": message, **fields})["message_id"])
+
+    def decide(
+        self, proposal: Mapping[str, Any] | str, approved: bool, *, user: str = "dev", **fields: Any
+    ) -> Any:
+        """Decide a proposal (as ``pending`` gave it, or by its id); the answer's body."""
+        proposal_id = proposal if isinstance(proposal, str) else proposal["proposal_id"]
+        return self.post(f"/confirmations/{proposal_id}", {"approved": approved, **fields}, user=user)
+
+    def cancel(self, thread: str) -> bool:
+        """Ask the turn to stop."""
+        return bool(self.post(self.of_thread(thread, "/cancel"))["cancelled"])
+
+    def status(self, thread: str) -> Any:
+        """The thread as it stands."""
+        return self.get(self.of_thread(thread))
+
+    def events(self, thread: str, *, page: int = 1000) -> list[dict[str, Any]]:
+        """The whole log, page by page."""
+        found: list[dict[str, Any]] = []
+        while True:
+            answer = self.get(self.of_thread(thread, "/events"), after=len(found), limit=page)
+            found += answer["events"]
+            if len(answer["events"]) < page:
+                return found
+
+    def messages(self, thread: str, subthread: str | None = None) -> list[dict[str, Any]]:
+        """The messages that a person sees, of the root or of one subthread."""
+        query = {"subthread": subthread} if subthread else {}
+        return list(self.get(self.of_thread(thread, "/messages"), **query)["messages"])
+
+    def runs(self, thread: str) -> list[dict[str, Any]]:
+        """The chain of runs."""
+        return list(self.get(self.of_thread(thread, "/runs"))["runs"])
+
+    # Waiting.
+
+    def wait_until(self, condition: Callable[[], Any], what: str = "", *, moving: float = 0.0) -> Any:
+        """The first true value of ``condition``, looked at whenever the store has changed.
+
+        ``moving``: seconds by which the clock goes on per look, for what waits between tries.
+        """
+        until = time.monotonic() + PATIENCE
+        while True:
+            with self.counts.changed:
+                seen = self.counts.n["store.put"]
+            if value := condition():
+                return value
+            if time.monotonic() > until:
+                raise TimeoutError(f"not within {PATIENCE} s: {what or condition}\n{self._where_it_stands()}")
+            if moving:
+                self.clock.advance(moving)
+            with self.counts.changed:
+                if self.counts.n["store.put"] == seen:
+                    self.counts.changed.wait(0.05)
+
+    def _where_it_stands(self) -> str:
+        """The last states of every execution, for a test that waited in vain."""
+        lines = []
+        for name in self.orchestrator.names:
+            lines.append(f"{name}: {self.orchestrator.status(name)}")
+            lines += [
+                f"  {visit.name} {visit.iteration} {visit.outcome} {visit.error} retries={visit.retries}"
+                for visit in self.orchestrator.history(name)[-6:]
+            ]
+        return "\n".join(lines)
+
+    def aggregate(self, thread: str) -> Conversation:
+        """The thread's aggregate as last saved, without a read."""
+        saved = self.runtime.store.aggregates[keys.thread_partition(thread)]  # type: ignore[attr-defined]
+        return Conversation.model_validate_json(saved.body)
+
+    @property
+    def store(self) -> Any:
+        """The store itself, behind the counting one."""
+        return self.runtime.store.inner  # type: ignore[attr-defined]
+
+    def rest(self, thread: str, *, turns: int | None = None, moving: float = 0.0) -> Any:
+        """Wait until nothing is left to do in the thread (and ``turns`` turns are done); its status."""
+
+        def at_rest() -> bool:
+            conversation = self.aggregate(thread)
+            run = conversation.run
+            idle = run.status in (RunStatus.PARKED, RunStatus.CLOSED) and run.message_id is None
+            self._note_tokens(conversation)
+            return idle and not conversation.inbox and turns in (None, conversation.turns)
+
+        self.wait_until(at_rest, f"{thread} is at rest after {turns} turns", moving=moving)
+        return self.status(thread)
+
+    def pending(self, thread: str, count: int = 1) -> list[dict[str, Any]]:
+        """Wait until so many proposals of the thread wait for a decision; they, in the order they came."""
+
+        def waiting() -> bool:
+            conversation = self.aggregate(thread)
+            self._note_tokens(conversation)
+            return sum(entry.outcome is None for entry in conversation.proposals) == count
+
+        self.wait_until(waiting, f"{count} proposals wait")
+        shown = "ActionRequiresConfirmation"
+        self.wait_until(
+            lambda: sum(event["event"] == shown for event in self.events(thread)) >= count,
+            f"{count} proposals are shown",
+        )
+        return list(self.status(thread)["pending"])
+
+    def held(self, models: int = 1) -> None:
+        """Wait until so many models think for ``HELD`` seconds."""
+        assert self.clock.wait_for_sleepers(models, PATIENCE)
+
+    def let_go(self) -> None:
+        """Let the held models go on."""
+        self.clock.advance(HELD)
+
+    def _note_tokens(self, conversation: Conversation) -> None:
+        tokens = {conversation.run.token, *(entry.token for entry in conversation.proposals)}
+        self.orchestrator.tokens.update(token for token in tokens if token)
+
+    # What tests prepare and look at.
+
+    @property
+    def orchestrator(self) -> CountedOrchestrator:
+        """The orchestrator, with the names it started and the tokens it saw."""
+        return self.runtime.orchestrator  # type: ignore[return-value]
+
+    @property
+    def frames(self) -> list[dict[str, Any]]:
+        """Every frame pushed so far."""
+        return [json.loads(frame) for _, frame in self.runtime.pusher.frames]  # type: ignore[attr-defined]
+
+    def agent(self, agent_id: str = "talker", **fields: Any) -> str:
+        """Put an agent on the scripted provider into the project; its id."""
+        facts = {"agent_id": agent_id, "name": agent_id, "provider": "scripted", "model": "demo", **fields}
+        if "script" in facts:
+            facts["settings"] = {"script": facts.pop("script")}
+        projects.put_agent(self.runtime, self.project, Agent.model_validate(facts))
+        return agent_id
+
+    def member(self, user: str, role: Role = Role.MEMBER) -> str:
+        """Make somebody a member of the project."""
+        projects.ensure_member(self.runtime, self.project, user, role)
+        return user
+
+    def open_shop(self) -> None:
+        """The demo's agents and data, in this project."""
+        parley_marketer.install(self.store, self.project, self.clock)
+        for agent in parley_marketer.agents():
+            projects.put_agent(self.runtime, self.project, agent)
+
+    def listen(self, connection: str = "c-1", user: str = "dev") -> None:
+        """Subscribe a connection to the user's channel in the project."""
+        sockets.connect(self.runtime, connection, user)
+        subscribe = {"action": "subscribe", "channel": channel_of(user, self.project)}
+        sockets.receive(self.runtime, connection, json.dumps(subscribe))
+
+    def data(self, pack: str) -> dict[str, Any]:
+        """What a function pack stored in the project, by key."""
+        items = self.store.query(f"DATA#{self.project}#{pack}", "", limit=1000)
+        return {item.sort: json.loads(item.body) for item in items}
+
+    def items(self, thread: str, prefix: str = "") -> list[Any]:
+        """The items of a thread's partition, not counted as reads."""
+        return list(self.store.query(f"THREAD#{thread}", prefix, limit=10_000))
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+_SETTINGS = Settings(fence_seconds=0.05)
+
+
+def _system(
+    backend: Backend, inner: Runtime, clock: MovableClock, project: str, pusher: Pusher | None
+) -> System:
+    counts = Counts()
+    store = CountedStore(inner.store, counts)
+    functions = FunctionRegistry(store, clock, modules=("parley_marketer",), classes=(Note,))
+    runtime = replace(
+        inner,
+        store=store,
+        blobs=CountedBlobs(inner.blobs, counts),
+        orchestrator=CountedOrchestrator(inner.orchestrator, counts),
+        pusher=counted_pusher(pusher, counts),
+        functions=functions,
+        settings=_SETTINGS,
+    )
+    wiring.use(runtime)
+    projects.ensure_project(runtime, Project(project_id=project, name=project))
+    projects.ensure_member(runtime, project, "dev", Role.OWNER)
+    return System(backend, runtime, clock, counts, project)
+
+
+@contextmanager
+def embedded_system(folder: Path, project: str = "demo") -> Iterator[System]:
+    """Parley on a fresh data folder."""
+    clock = MovableClock()
+    installation = wiring.embedded(folder, clock=clock, workers=16, demo_user=None)
+    try:
+        yield _system("embedded", installation.runtime, clock, project, None)
+    finally:
+        installation.interpreter.close()
+        clock.advance(10 * HELD)
+        installation.close()
+        wiring.use(None)
+
+
+@contextmanager
+def aws_system(account: MockedAws, machine: str, project: str) -> Iterator[System]:
+    """Parley in a mocked account; ``machine`` is the ARN that ``create_machine`` gave."""
+    clock = MovableClock(time.time())
+    environment = {
+        "PARLEY_TABLE": account.table,
+        "PARLEY_BUCKET": account.bucket,
+        "PARLEY_STATE_MACHINE_ARN": machine,
+        "PARLEY_SOCKET_ENDPOINT": account.socket_endpoint,
+    }
+    inner = wiring.aws_runtime(environment, clock=clock)
+    tasks = wiring.handler(wiring.TASK_HANDLER)
+    account.functions = lambda name, payload: tasks(payload, name)
+    system = _system("aws", inner, clock, project, inner.pusher)
+    try:
+        yield system
+    finally:
+        clock.advance(10 * HELD)
+        for name in system.orchestrator.names:
+            system.orchestrator.stop(name, "the test is over")
+        wiring.use(None)
+
+
+def create_machine(account: MockedAws) -> str:
+    """The shipped state machine in a mocked account; its ARN."""
+    arns = {f"{name}Arn": account.function_arn(name) for name in wiring.TASK_FUNCTIONS}
+    return account.create_machine(wiring.definition(arns))
