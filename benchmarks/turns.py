@@ -50,8 +50,11 @@ def server(**environment: str) -> Iterator[Served]:
     """``parley serve`` on a free port with a fresh data folder."""
     with tempfile.TemporaryDirectory() as data:
         command = [PARLEY, "serve", "--port", "0", "--data", data]
-        process = subprocess.Popen(  # noqa: S603 - our own command
-            command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment, "PYTHONUNBUFFERED": "1"}
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **environment, "PYTHONUNBUFFERED": "1"},
         )
         try:
             assert process.stdout is not None
@@ -68,7 +71,7 @@ def token(served: Served, user: str) -> str:
     """A token for a member of the demo project."""
     command = [PARLEY, "token"]
     options = ["--user", user, "--project", "demo", "--data", served.data]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 

@@ -33,7 +33,7 @@ def install(app: APIGatewayHttpResolver) -> None:
     app.not_found(_unknown_route)
 
 
-def error(status: int, type: str, message: str, **details: Any) -> Response[str]:  # noqa: A002 - the field's name
+def error(status: int, type: str, message: str, **details: Any) -> Response[str]:
     """``{"error": {"type", "message"}}``."""
     body = json.dumps({"error": {"type": type, "message": message, **details}})
     return Response(status_code=status, content_type="application/json", body=body)

@@ -78,9 +78,9 @@ def _from_environment() -> Runtime:
 
 def aws_runtime(environment: Any, *, clock: Clock | None = None) -> Runtime:
     """The runtime on AWS, from the variables that the template sets. A part whose variable is missing is absent."""
-    import boto3  # noqa: PLC0415 - not needed on a laptop, and slow to import
+    import boto3
 
-    from parley.aws import blobs, clients, orchestrator, pusher, secrets, store  # noqa: PLC0415
+    from parley.aws import blobs, clients, orchestrator, pusher, secrets, store
 
     session = boto3.session.Session()
     clock = clock or SystemClock()
@@ -215,7 +215,7 @@ def embedded(
     demo_user: str | None = "dev",
 ) -> Installation:
     """Open a data folder: take its lock, carry on with what was under way. Raises FolderLocked, StorageError."""
-    from parley.embedded import blobs, database, interpreter, issuer, lock, orchestrator, sockets, store  # noqa: PLC0415
+    from parley.embedded import blobs, database, interpreter, issuer, lock, orchestrator, sockets, store
 
     clock = clock or SystemClock()
     durability = synchronous or _durability()

@@ -25,7 +25,7 @@ from parley.domain.errors import Conflict, StaleRun, TooManyQueued
 from parley.domain.proposals import Outcome
 
 
-def new_conversation(
+def new_conversation(  # noqa: PLR0913 - keywords only: the fields of one value
     *,
     thread_id: str,
     user_id: str,

@@ -115,7 +115,7 @@ class EventLog:
             return
 
     def _read_tail(self, *, rerun: bool) -> None:
-        """Read the last item; for a rerun everything behind ``last_seq``, where the turn began or the last one ended."""
+        """Read the last item; for a rerun all behind ``last_seq``: where the turn began, or the last one ended."""
         page = 50 if rerun else 1
         before: str | None = None
         while True:

@@ -9,7 +9,10 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """A call to a registered function class. ``idempotency_key`` is for outside systems: it repeats when the call does."""
+    """A call to a registered function class.
+
+    ``idempotency_key`` is for outside systems: it repeats when the call does.
+    """
 
     class_name: str
     arguments: dict[str, Any]

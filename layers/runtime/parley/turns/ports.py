@@ -34,7 +34,7 @@ class Item:
     listed: IndexKey | None = None
 
 
-class ConditionFailed(Exception):  # noqa: N818 - AWS's name for it, without the suffix
+class ConditionFailed(Exception):
     """A conditional put found another item. ``stored`` is that item, None if there is none."""
 
     def __init__(self, stored: Item | None) -> None:
@@ -73,7 +73,7 @@ class Store(Protocol):
         limit: int = 100,
         descending: bool = False,
     ) -> list[Item]:
-        """Items whose sort key begins with ``prefix``, in order; ``after`` (a sort key) is left out, as is all before it.
+        """Items whose sort key begins with ``prefix``, in order; ``after`` (a sort key) and all before it left out.
 
         With ``descending`` the order is reversed, and "before" with it. Fewer than ``limit`` items mean the end.
         """
@@ -150,7 +150,7 @@ class ExecutionStatus(StrEnum):
 class StateVisit:
     """One state that an execution entered. Times are epoch seconds; ``iteration`` is a Map index, outermost first.
 
-    ``outcome`` is "running", "succeeded", "failed", "timed_out" or "aborted"; ``waiting`` means on a task token or a timer.
+    ``outcome`` is "running", "succeeded", "failed", "timed_out" or "aborted"; ``waiting``: on a task token or a timer.
     """
 
     name: str
@@ -188,7 +188,7 @@ class Orchestrator(Protocol):
         ...
 
 
-class ConnectionGone(Exception):  # noqa: N818 - API Gateway's GoneException
+class ConnectionGone(Exception):
     """The WebSocket connection is closed: forget it."""
 
 

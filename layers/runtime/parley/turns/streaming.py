@@ -24,7 +24,7 @@ from parley.turns.runtime import Settings
 from parley.turns.task import Scope
 
 
-class Interrupted(Exception):  # noqa: N818 - control flow within this package, never reported
+class Interrupted(Exception):
     """The fence said stop."""
 
 

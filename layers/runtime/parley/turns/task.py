@@ -39,7 +39,8 @@ class RunRef(Value):
 
 class StepRef(Value):
     """Where a turn stands: its number, the model call within it, how often the provider put that off, and how
-    far the event log had come."""
+    far the event log had come.
+    """
 
     turn: int = 0
     step: int = 0
@@ -100,7 +101,9 @@ class Task(Value):
 
 
 class Subthread(Value):
-    """A subthread's own record. ``tool_call_id`` is the call that it answers now; ``done`` once it has, with ``failure`` in words if it did not."""
+    """A subthread's own record. ``tool_call_id`` is the call that it answers now; ``done`` once it has,
+    with ``failure`` in words if it did not.
+    """
 
     subthread_id: str
     parent_thread_id: str
