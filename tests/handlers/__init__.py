@@ -1,0 +1,1 @@
+"""Handlers with the events that AWS would send."""
