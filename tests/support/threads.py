@@ -43,7 +43,9 @@ def opened(conversation: Conversation) -> Conversation:
     """Its claimed message's turn is open."""
     message_id = conversation.run.message_id or ""
     policy = conversation.on_message_while_pending
-    return open_turn(conversation, conversation.run_id, message_id, last_seq=0, policy=policy)
+    return open_turn(
+        conversation, conversation.run_id, message_id, last_seq=0, policy=policy, propose_actions=None
+    )
 
 
 def finished(conversation: Conversation, now: float = NOW) -> Conversation:

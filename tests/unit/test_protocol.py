@@ -169,7 +169,7 @@ def test_receive_after_a_lost_wake_hands_out_what_was_claimed_while_it_was_parke
 
 RULES: list[Any] = [
     lambda c, run: receive(c, run, "token"),
-    lambda c, run: open_turn(c, run, "m1", last_seq=0, policy="queue"),
+    lambda c, run: open_turn(c, run, "m1", last_seq=0, policy="queue", propose_actions=None),
     lambda c, run: enter_phase(c, run, Phase.RECORDING_REPLY),
     lambda c, run: count_calls(c, run, 1),
     lambda c, run: finish_turn(c, run, 1, reply_ref=None, summary="", last_seq=0, now=NOW),
@@ -199,16 +199,26 @@ def test_a_closed_run_can_do_nothing(rule: Any) -> None:
 
 def test_opening_the_turn_counts_it_and_remembers_where_the_log_stood() -> None:
     thread = received(a_new_thread())
-    thread = open_turn(thread, thread.run_id, "m1", last_seq=7, policy="reject")
+    thread = open_turn(thread, thread.run_id, "m1", last_seq=7, policy="reject", propose_actions=None)
     assert thread.turn == 1
     assert thread.turns == 0
     assert thread.last_seq == 7
     assert thread.on_message_while_pending == "reject"
 
 
+def test_opening_the_turn_takes_over_whether_the_agent_suggests_actions() -> None:
+    thread = received(a_new_thread())
+    asked = open_turn(thread, thread.run_id, "m1", last_seq=0, policy="queue", propose_actions=True)
+    assert asked.propose_actions
+    failed = open_turn(
+        asked.but(turn=None), asked.run_id, "m1", last_seq=0, policy="queue", propose_actions=None
+    )
+    assert failed.propose_actions
+
+
 def test_opening_the_turn_again_changes_nothing() -> None:
     thread = in_a_turn()
-    assert open_turn(thread, thread.run_id, "m1", last_seq=9, policy="queue") is thread
+    assert open_turn(thread, thread.run_id, "m1", last_seq=9, policy="queue", propose_actions=None) is thread
 
 
 def test_opening_the_turn_of_a_parked_run_tells_that_the_wake_arrived() -> None:
@@ -220,7 +230,7 @@ def test_opening_the_turn_of_a_parked_run_tells_that_the_wake_arrived() -> None:
 def test_a_task_that_was_given_up_cannot_open_the_turn_of_a_later_message() -> None:
     thread = received(finished(accepted(in_a_turn(), "m2")))
     with pytest.raises(StaleRun):
-        open_turn(thread, thread.run_id, "m1", last_seq=0, policy="queue")
+        open_turn(thread, thread.run_id, "m1", last_seq=0, policy="queue", propose_actions=None)
 
 
 def test_entering_a_phase_twice_needs_one_save() -> None:

@@ -124,14 +124,22 @@ class Protocol(RuleBasedStateMachine):
     def build_prompt(self, stale: bool) -> None:
         message_id = self.thread.run.message_id or ""
         policy = self.thread.on_message_while_pending
-        self.by(lambda c, run: open_turn(c, run, message_id, last_seq=0, policy=policy), stale)
+        self.by(
+            lambda c, run: open_turn(c, run, message_id, last_seq=0, policy=policy, propose_actions=None),
+            stale,
+        )
 
     @rule()
     def a_given_up_task_opens_its_turn(self) -> None:
         if self.known.finished and self.thread.run.status is not RunStatus.CLOSED:
             try:
                 open_turn(
-                    self.thread, self.thread.run_id, self.known.finished[-1], last_seq=0, policy="queue"
+                    self.thread,
+                    self.thread.run_id,
+                    self.known.finished[-1],
+                    last_seq=0,
+                    policy="queue",
+                    propose_actions=None,
                 )
             except StaleRun:
                 return
