@@ -5,6 +5,8 @@ import importlib
 import pytest
 
 from parley import wiring
+from parley.providers.http import TimeLimits
+from parley.turns.runtime import Settings
 from tests.support.machine import definition, lambda_tasks, substitutions
 from tests.support.template import resources, source
 
@@ -62,6 +64,14 @@ def test_a_function_ends_before_the_task_that_waits_for_it(state: str) -> None:
         return  # a person's time, up to a month: Lambda's own limit ends a function that hangs
     ends_first = FUNCTIONS[function_of(state)]["Timeout"] < TASKS[state]["TimeoutSeconds"]
     assert ends_first != (state in SHORTER_THAN_THEIR_FUNCTION)
+
+
+def test_a_model_call_ends_before_the_function_that_makes_it() -> None:
+    limits, settings = TimeLimits(), Settings()
+    # The provider may ask for a moment once, in the head of its answer, and is then called again.
+    refused = limits.connect + limits.read + settings.retry_after_here
+    answered = limits.connect + limits.total + limits.read
+    assert refused + answered < FUNCTIONS[function_of("InvokeModel")]["Timeout"]
 
 
 def test_an_answer_to_a_request_comes_before_api_gateway_gives_up() -> None:
