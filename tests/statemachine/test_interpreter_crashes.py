@@ -2,9 +2,6 @@
 
 import contextlib
 import json
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -180,58 +177,6 @@ def test_a_function_runs_only_after_the_commit_that_claims_it(tmp_path: Path) ->
     played.finish()
     played.close()
     assert seen == [("A", "task"), ("B", "task")]
-
-
-_PROGRAM = """
-import sys
-from pathlib import Path
-from parley.clock import SystemClock
-from parley.embedded.database import Database
-from parley.embedded.interpreter import Interpreter
-from tests.statemachine.corpus import call, flow
-from tests.statemachine.interpreter_stage import MAIN
-
-def function(name, payload):
-    print(name, payload["n"], flush=True)
-    if name == "b" and sys.argv[2] == "stay":
-        sys.stdin.read()
-    return {"n": payload["n"] + 1}
-
-interpreter = Interpreter(
-    Database(Path(sys.argv[1])),
-    {MAIN: flow(("A", call("a")), ("B", call("b")), ("C", call("c")))},
-    function,
-    SystemClock(),
-    on_closed=lambda execution: print("end", execution.output, flush=True),
-)
-interpreter.open()
-if sys.argv[2] == "stay":
-    interpreter.start_execution(MAIN, "x", '{"n": 0}')
-sys.stdin.read()
-"""
-
-
-def _process(path: Path, mode: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM, str(path), mode],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={"PYTHONPATH": ":".join(path for path in sys.path if path)},
-    )
-
-
-def test_a_killed_process_goes_on_where_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "killed.sqlite"
-    with _process(path, "stay") as first:
-        assert first.stdout is not None
-        assert [first.stdout.readline() for _ in range(2)] == ["a 0\n", "b 1\n"]
-        first.send_signal(signal.SIGKILL)
-    with _process(path, "go on") as second:
-        assert second.stdout is not None
-        lines = [second.stdout.readline() for _ in range(3)]
-        second.communicate("")
-    assert lines == ["b 1\n", "c 2\n", 'end {"n":3}\n']
 
 
 def test_executions_go_on_with_the_definition_they_were_started_with(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ class _FullAt(Database):
         return super().write(operation)
 
 
-@pytest.mark.parametrize("at", range(3, 15))
+@pytest.mark.parametrize("at", range(4, 16))
 def test_an_execution_outlives_a_write_that_the_disk_refused(tmp_path: Path, at: int) -> None:
     tokens: list[str] = []
 
@@ -229,9 +229,24 @@ def test_an_execution_outlives_a_write_that_the_disk_refused(tmp_path: Path, at:
 def test_a_start_that_the_disk_refuses_has_not_happened(tmp_path: Path) -> None:
     stage = Stage(tmp_path, {"main": flow(("A", call()))}, lambda name, payload: payload)
     stage.interpreter.close()
-    stage.open(_FullAt(stage.path, 2))
+    stage.open(_FullAt(stage.path, 3))
     with pytest.raises(StorageError):
         stage.start()
     stage.start()
     assert stage.finish().status == "SUCCEEDED"
+    stage.close()
+
+
+def test_a_result_that_the_disk_refuses_is_saved_later_without_a_second_call(tmp_path: Path) -> None:
+    calls: list[str] = []
+    stage = Stage(tmp_path, {"main": flow(("A", call()))}, lambda name, payload: calls.append(name))
+    stage.interpreter.close()
+    stage.open(_FullAt(stage.path, 4))
+    stage.start()
+    stage.rest()
+    assert stage.interpreter.describe_execution("x").status == "RUNNING"
+    stage.clock.advance(1)
+    stage.rest()
+    assert stage.interpreter.describe_execution("x").status == "SUCCEEDED"
+    assert calls == ["f"]
     stage.close()

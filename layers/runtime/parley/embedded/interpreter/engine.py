@@ -192,14 +192,19 @@ class Engine:
 
     def submit(self, job: Callable[[], None]) -> None:
         """Have a worker do `job`, again and again while the disk refuses it."""
-        self.pool.submit(functools.partial(self._persist, job))
+        self.pool.submit(functools.partial(self.attempt, job))
 
-    def _persist(self, job: Callable[[], None]) -> None:
+    def try_later(self, job: Callable[[], None]) -> None:
+        """Have a worker do `job` in a moment: the disk refuses it now."""
+        self.timers.arm(job, self.now() + _TRY_AGAIN, 0)
+
+    def attempt(self, job: Callable[[], None]) -> None:
+        """Do `job` here; if the disk refuses it, have it done later."""
         try:
             job()
         except StorageError:
             _log.exception("the database refused a change; it is tried again")
-            self.timers.arm(job, self.now() + _TRY_AGAIN, 0)
+            self.try_later(job)
         except rows.Fenced:
             _log.warning("another interpreter has taken over an execution")
 

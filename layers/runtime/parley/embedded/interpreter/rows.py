@@ -24,6 +24,7 @@ CREATE TABLE IF NOT EXISTS execution (
     start_date REAL NOT NULL, stop_date REAL, events INTEGER NOT NULL, transitions INTEGER NOT NULL
 );
 CREATE INDEX IF NOT EXISTS execution_running ON execution (id) WHERE status = 'RUNNING';
+CREATE INDEX IF NOT EXISTS execution_closed ON execution (stop_date) WHERE stop_date IS NOT NULL;
 CREATE TABLE IF NOT EXISTS branch (
     execution INTEGER NOT NULL, path TEXT NOT NULL, serial INTEGER NOT NULL, state TEXT NOT NULL,
     status TEXT NOT NULL, data TEXT NOT NULL, visit INTEGER NOT NULL, entered_at REAL NOT NULL,
@@ -230,6 +231,16 @@ def _record(connection: sqlite3.Connection, row: tuple[Any, ...] | None) -> tupl
         events,
     )
     return execution_id, record
+
+
+def forget(connection: sqlite3.Connection, before: float, limit: int) -> int:
+    """Delete up to `limit` executions that closed before `before`, and their visits. How many."""
+    rows = connection.execute(
+        "SELECT id FROM execution WHERE stop_date IS NOT NULL AND stop_date < ? LIMIT ?", (before, limit)
+    ).fetchall()
+    connection.executemany("DELETE FROM visit WHERE execution = ?", rows)
+    connection.executemany("DELETE FROM execution WHERE id = ?", rows)
+    return len(rows)
 
 
 def history(

@@ -43,6 +43,9 @@ from parley.turns.ports import StateVisit
 
 # Real seconds that `close` waits for running Tasks.
 _GRACE = 5.0
+_KEPT_SECONDS = 90 * 86_400.0
+# Other writers wait while a batch is deleted.
+_FORGET_AT_ONCE = 200
 
 
 class Interpreter:
@@ -90,6 +93,7 @@ class Interpreter:
         self._engine.token_key = key
         # Unique over all openings: an interpreter that was dropped can save nothing over our changes.
         self._engine.serials = itertools.count(epoch << 32)
+        self.forget_closed(self._engine.now() - _KEPT_SECONDS)
         recover(self._engine)
         self._engine.timers.start()
 
@@ -192,6 +196,18 @@ class Interpreter:
         execution_id, _ = self._find(name)
         machine_of = self._engine.names.machine_of
         return self._database.snapshot(lambda connection: rows.history(connection, execution_id, machine_of))
+
+    def forget_closed(self, before: float) -> int:
+        """Delete executions that closed before that instant: their names are free again. How many.
+
+        Opening does it for those closed 90 days ago, which is how long Step Functions keeps them.
+        """
+        forgotten = 0
+        while True:
+            count = self._database.write(lambda connection: rows.forget(connection, before, _FORGET_AT_ONCE))
+            forgotten += count
+            if count < _FORGET_AT_ONCE:
+                return forgotten
 
     def _find(self, name: str) -> tuple[int, Execution]:
         found = self._database.snapshot(functools.partial(rows.describe, name=name))

@@ -84,7 +84,8 @@ class Wakes:
     def _child_closed(self, execution: LiveExecution, branch: Branch, child: Execution) -> None:
         branch.child = None
         if child.status is ExecutionStatus.SUCCEEDED:
-            self._engine.moves.succeed(execution, branch, nested_result(child), child.output or "")
+            result = nested_result(child)
+            self._engine.moves.succeed(execution, branch, result, json_data.encode(result))
         else:
             self._engine.moves.fail(execution, branch, TASK_FAILED, nested_cause(child))
 

@@ -3,6 +3,7 @@
 Owns the set of claims that a living worker of this process holds; every other claim is an orphan.
 """
 
+import functools
 import logging
 import threading
 from collections.abc import Callable
@@ -59,16 +60,23 @@ class Workers:
         if following is not None:  # the function answered its own token: the execution is already beyond it
             self.alive.discard(claim.serial)
             return following
+        if outcome is None:
+            self._engine.attempt(functools.partial(self._expire, claim))
+            return None
         try:
-            if outcome is not None:
-                return self._conclude(claim, outcome)
-            self._expire(claim)
+            return self._conclude(claim, outcome)
         except StorageError:
+            # The function has done its work: keep the claim, and save what it came to when the disk takes it.
             _log.exception("the result of %s could not be saved", claim.function)
-            self._expire(claim)
+            self._engine.try_later(functools.partial(self._conclude_later, claim, outcome))
         except rows.Fenced:
             _log.warning("another interpreter has taken over an execution")
         return None
+
+    def _conclude_later(self, claim: Claim, outcome: Outcome) -> None:
+        following = self._conclude(claim, outcome)
+        if following is not None:
+            self.work(following)
 
     def _take_following(self) -> Claim | None:
         following, self._local.following = self._local.following, None
@@ -76,11 +84,12 @@ class Workers:
 
     def _conclude(self, claim: Claim, outcome: Outcome) -> Claim | None:
         with self._engine.cache.locked(claim.execution) as execution:
-            self.alive.discard(claim.serial)
             branch = execution.branches.get(claim.path) if execution else None
             if execution is None or branch is None or branch.serial != claim.serial:
+                self.alive.discard(claim.serial)
                 return None  # too late: timed out, stopped or taken over
             effects = self._engine.move(execution, lambda: self._apply(execution, branch, outcome))
+            self.alive.discard(claim.serial)
         return self._engine.settle(effects, keep=True)
 
     def _apply(self, execution: LiveExecution, branch: Branch, outcome: Outcome) -> None:
