@@ -1,6 +1,6 @@
 """The corpus on moto's Step Functions interpreter, repaired: a second reading of every rule.
 
-moto is not AWS. Where it differs from the rule that a case names, the case is listed here with what moto does;
+moto is not AWS. Where it differs from the rule that a case names, the case is listed here with what it does;
 listed cases have to fail, so that the list stays true. Time is real, but for sleeps between tries and in Wait
 states, which are shortened.
 """
@@ -34,7 +34,14 @@ _PACE = 0.05
 _QUIET = 0.15
 """Real seconds without a new event after which an execution counts as waiting."""
 
-DIFFERENCES: dict[str, str] = {}
+DIFFERENCES = {
+    "no rule and no default": "moto fails with States.Runtime",
+    "a variable that is not there": "moto takes it for a rule that does not match",
+    "a path in Parameters that finds nothing": "moto lets States.ALL catch it",
+    r"intrinsic States.Format('it\\'s {}', $.a)": "moto does not read an escaped quote",
+    "intrinsic States.Array('a', 1, $.b, null)": "moto does not read null",
+    "the machine's own TimeoutSeconds": "moto leaves the timed-out execution's task waiting",
+}
 
 
 class _Stage:

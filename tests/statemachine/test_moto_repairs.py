@@ -301,3 +301,47 @@ def test_stopping_reaches_what_waits() -> None:
             return False
 
     both(is_well, moto_repairs.stopping_reaches_what_waits)
+
+
+def test_described_outputs_are_json() -> None:
+    def is_well(without: Repair | None) -> bool:
+        with mocked_aws(without=without) as aws:
+            runs = Runs(aws, {"Type": "Pass", "Result": "text", "End": True})
+            runs.start()
+            runs.ended()
+            return bool(runs.client.describe_execution(executionArn=runs.execution())["output"] == '"text"')
+
+    both(is_well, moto_repairs.described_outputs_are_json)
+
+
+def test_a_failure_has_its_cause() -> None:
+    def is_well(without: Repair | None) -> bool:
+        worker = Worker()
+        with mocked_aws(worker, without=without) as aws:
+            runs = Runs(aws, ASK)
+            runs.start()
+            token = wait_until(lambda: worker.tokens)[0]
+            runs.client.send_task_failure(taskToken=token, error="Wrong", cause="so it is")
+            runs.ended()
+            described = runs.client.describe_execution(executionArn=runs.execution())
+            return bool(described.get("cause") == "so it is")
+
+    both(is_well, moto_repairs.a_failure_has_its_cause)
+
+
+def test_the_start_time_is_text() -> None:
+    started = task(
+        Parameters={
+            "FunctionName": MockedAws.function_arn("worker"),
+            "Payload": {"at.$": "$$.Execution.StartTime"},
+        },
+        End=True,
+    )
+
+    def is_well(without: Repair | None) -> bool:
+        with mocked_aws(Worker(), without=without) as aws:
+            runs = Runs(aws, started)
+            runs.start()
+            return runs.ended() == "SUCCEEDED" and aws.invocations[0][1]["at"].endswith("Z")
+
+    both(is_well, moto_repairs.the_start_time_is_text)

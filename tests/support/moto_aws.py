@@ -214,7 +214,8 @@ def _invoke(aws: MockedAws, request: Any) -> AWSResponse:
     name = unquote(urlsplit(request.url).path.split("/")[-2]).rpartition(":")[2]
     payload = json.loads(request.body or b"null")
     aws.invocations.append((name, payload))
-    failed = {"X-Amz-Function-Error": "Unhandled"}
+    version = {"X-Amz-Executed-Version": "$LATEST"}
+    failed = {"X-Amz-Function-Error": "Unhandled", **version}
     try:
         result = aws.functions(name, payload)
     except Exception as error:  # noqa: BLE001 - a Lambda reports whatever its function raises
@@ -224,7 +225,7 @@ def _invoke(aws: MockedAws, request: Any) -> AWSResponse:
     except BaseException as error:  # noqa: BLE001 - models a killed worker
         return _answer(request, 200, {"errorMessage": str(error), "errorType": "Lambda.Unknown"}, failed)
     try:
-        return _answer(request, 200, result)
+        return _answer(request, 200, result, version)
     except TypeError as error:
         return _answer(
             request, 200, {"errorMessage": str(error), "errorType": "Runtime.MarshalError"}, failed

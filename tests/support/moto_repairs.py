@@ -7,6 +7,7 @@ one that moto is still wrong without it, so that a repair goes once it is not ne
 from __future__ import annotations
 
 import functools
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,8 +18,8 @@ from unittest import mock
 
 import botocore.session
 import moto
-from moto.core.responses import ActionResult
-from moto.core.utils import utcnow
+from moto.core.responses import ActionResult, EmptyResult
+from moto.core.utils import iso_8601_datetime_with_milliseconds, utcnow
 from moto.dynamodb.responses import DynamoHandler
 from moto.stepfunctions.parser.api import ExecutionStatus, TaskTimedOut
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
@@ -39,6 +40,7 @@ from moto.stepfunctions.parser.asl.eval.callback.callback import (
 )
 from moto.stepfunctions.parser.asl.eval.environment import Environment
 from moto.stepfunctions.parser.asl.utils import boto_client
+from moto.stepfunctions.parser.backend.execution_worker import ExecutionWorker
 from moto.stepfunctions.parser.models import StepFunctionsParserBackend
 from moto.stepfunctions.parser.utils import camel_to_snake_case
 from moto.stepfunctions.responses import StepFunctionResponse
@@ -282,6 +284,53 @@ def stopping_reaches_what_waits() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def described_outputs_are_json() -> Iterator[None]:
+    """moto gives an output that is a string without its quotes: no JSON, so no nested result either."""
+    describe_execution = StepFunctionResponse.describe_execution
+
+    def describe(self: StepFunctionResponse) -> ActionResult:
+        answer: Any = describe_execution(self)
+        execution: Any = self.stepfunction_backend.describe_execution(self._get_param("executionArn"))
+        described = answer.result
+        if described["status"] == "SUCCEEDED":
+            described["output"] = json.dumps(execution.output, separators=(",", ":"))
+        return answer
+
+    with _replaced(StepFunctionResponse, "describe_execution", describe):
+        yield
+
+
+@contextmanager
+def a_failure_has_its_cause() -> Iterator[None]:
+    """moto drops the cause that SendTaskFailure is given."""
+
+    def send_task_failure(self: StepFunctionResponse) -> ActionResult:
+        backend: Any = self.stepfunction_backend
+        backend.send_task_failure(
+            self._get_param("taskToken"), error=self._get_param("error"), cause=self._get_param("cause")
+        )
+        return EmptyResult()
+
+    with _replaced(StepFunctionResponse, "send_task_failure", send_task_failure):
+        yield
+
+
+@contextmanager
+def the_start_time_is_text() -> Iterator[None]:
+    """moto has a datetime in the context object, which no function can be sent."""
+    get_environment = ExecutionWorker._get_evaluation_environment
+
+    def environment(self: ExecutionWorker) -> Environment:
+        made = get_environment(self)
+        execution: Any = made.states.context_object.context_object_data["Execution"]
+        execution["StartTime"] = iso_8601_datetime_with_milliseconds(execution["StartTime"])
+        return made
+
+    with _replaced(ExecutionWorker, "_get_evaluation_environment", environment):
+        yield
+
+
 REPAIRS: tuple[Repair, ...] = (
     dynamodb_serves_one_call_at_a_time,
     a_started_execution_is_there,
@@ -293,6 +342,9 @@ REPAIRS: tuple[Repair, ...] = (
     every_try_has_its_own_token,
     tokens_work_once,
     stopping_reaches_what_waits,
+    described_outputs_are_json,
+    a_failure_has_its_cause,
+    the_start_time_is_text,
 )
 
 
