@@ -100,6 +100,15 @@ class Agent(Value):
     predefined_messages: tuple[PredefinedMessage, ...] = ()
     functions: tuple[AgentFunction, ...] = Field(default=(), max_length=128)
 
+    @field_validator("capabilities")
+    @classmethod
+    def _capabilities_are_known(cls, overrides: dict[str, Any]) -> dict[str, Any]:
+        Capabilities.model_validate(overrides)
+        if unknown := sorted(set(overrides) - set(Capabilities.model_fields)):
+            accepted = ", ".join(Capabilities.model_fields)
+            raise ValueError(f"unknown: {', '.join(unknown)}; accepted: {accepted}")
+        return overrides
+
     @field_validator("functions")
     @classmethod
     def _names_are_unique(cls, functions: tuple[AgentFunction, ...]) -> tuple[AgentFunction, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from parley.prompts.predefined import INSTRUCTION
 from parley.prompts.prompt import Prompt, PromptMessage
 from parley.providers.demo_reading import (
     amount_in,
@@ -69,6 +70,8 @@ def answer(prompt: Prompt) -> Reply:
     start = max((place for place, message in enumerate(messages) if message.role == "user"), default=None)
     if start is None:
         return Reply("How can I help?")
+    if prompt.system.startswith(INSTRUCTION):
+        return Reply(messages[start].content)
     situation = _Situation(prompt, messages[start].content, messages[start + 1 :], messages[:start])
     if any(message.role == "tool" for message in situation.since):
         return _after_results(situation)

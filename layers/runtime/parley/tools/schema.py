@@ -39,11 +39,8 @@ def schema_at(schema: dict[str, Any], path: Sequence[int | str]) -> dict[str, An
     """The part of a schema that describes the value at a path; ``{}`` if the path leads nowhere."""
     found = _resolved(schema, schema)
     for step in path:
-        if isinstance(step, int):
-            found = found.get("items") or {}
-        else:
-            found = (found.get("properties") or {}).get(step) or {}
-        found = _resolved(found, schema)
+        parts = {step: found.get("items")} if isinstance(step, int) else found.get("properties") or {}
+        found = _resolved(parts.get(step) or {}, schema)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from parley.domain import keys
-from parley.domain.agents import Agent, Capabilities, ClassFunction
+from parley.domain.agents import Agent, ClassFunction
 from parley.domain.conversation import DEAD_ATTEMPTS
 from parley.domain.errors import ParleyError
 from parley.domain.messages import Message
@@ -15,6 +15,7 @@ from parley.prompts.prompt import Prompt
 from parley.turns import conversations, history
 from parley.turns.accepted import AcceptedMessage, mark_applied, read_accepted
 from parley.turns.event_log import EventLog
+from parley.turns.predefined import with_content
 from parley.turns.projects import get_agent
 from parley.turns.records import put_once
 from parley.turns.runtime import Runtime
@@ -60,7 +61,7 @@ def _open(
     Returns with the scope how far the event log has come, if that is known.
     """
     run_id, message_id = task.run.run_id, accepted.message_id
-    first_time = accepted.content is not None
+    first_time = not accepted.applied
     start = scope.conversation.last_seq
     log = EventLog(runtime, scope.conversation, rerun=task.rerun, start=start) if first_time else None
     stored = conversations.change_stored(
@@ -79,7 +80,7 @@ def _open(
     opened = Scope(stored, scope.thread_id, scope.agent_id, stored.value.turn or 0)
     if log is None:
         return opened, None
-    history.record_user_message(runtime, opened, log, accepted)
+    history.record_user_message(runtime, opened, log, with_content(runtime, agent, accepted))
     mark_applied(runtime, stored.value.thread_id, accepted, opened.turn)
     return opened, log.last_seq
 
@@ -103,10 +104,9 @@ def _compose(runtime: Runtime, scope: Scope, agent: Agent) -> int:
 
 def _prompt(runtime: Runtime, scope: Scope, agent: Agent, messages: list[Message], *, final: bool) -> Prompt:
     provider = runtime.providers.get(agent.provider)
-    overridden = {**provider.capabilities().model_dump(), **agent.capabilities}
     return compose(
         agent,
-        Capabilities.model_validate(overridden),
+        provider.capabilities(),
         messages,
         summary=scope.conversation.summary if scope.subthread is None else "",
         system_prompt=scope.subthread.system_prompt if scope.subthread else None,

@@ -26,7 +26,7 @@ def record_user_message(runtime: Runtime, scope: Scope, log: EventLog, accepted:
         id=accepted.message_id,
         kind=MessageKind.USER_MESSAGE,
         role="user",
-        content=accepted.content or "",
+        content=accepted.content or accepted.predefined_message or "",
         timestamp=accepted.accepted_at,
         turn=scope.turn,
         metadata={"client_message_id": client_id} if client_id else {},
