@@ -50,7 +50,7 @@ from tests.support.faulty import (
     Zombie,
 )
 from tests.support.memory_store import MemoryStore
-from tests.support.stepper import Branch, Stepper, TaskFailed
+from tests.support.stepper import READY, Stepper, TaskFailed
 
 EXAMPLES = int(os.environ.get("PARLEY_FAULTS", "0"))
 INACTIVITY, CONFIRMATION = 7_200, 86_400
@@ -61,9 +61,7 @@ REST = 4_000.0
 WHICH = st.integers(0, 7)
 DEATHS = st.builds(Fault, st.just("dies"), st.integers(1, 9), st.booleans())
 MAYBE_DEATH = st.none() | DEATHS
-ACCIDENTS = (
-    st.none() | st.none() | DEATHS | st.builds(Fault, st.just("stalls"), st.integers(1, 12), st.booleans())
-)
+STALLS = st.builds(Fault, st.just("stalls"), st.integers(1, 9), st.booleans())
 
 
 class Sent(NamedTuple):
@@ -205,7 +203,7 @@ class Conversations(RuleBasedStateMachine):
     def a_person_writes(self, kind: str, fault: Fault | None) -> None:
         self._write(f"{kind} {len(self.messages)}", fault)
 
-    @precondition(lambda self: len(self.messages) > 4)
+    @precondition(lambda self: len(self.messages) > 8)
     @rule(fault=MAYBE_DEATH)
     def a_person_ends_the_conversation(self, fault: Fault | None) -> None:
         self._write("/end", fault)
@@ -233,11 +231,10 @@ class Conversations(RuleBasedStateMachine):
         if answer is not None:
             assert answer.message_id == message_id
 
+    @precondition(lambda self: self.conversation().proposals or self.decisions)
     @rule(which=WHICH, approved=st.booleans(), fault=MAYBE_DEATH)
     def a_person_decides(self, which: int, approved: bool, fault: Fault | None) -> None:
         shown = self._proposals()
-        if not shown:
-            return
         proposal = shown[which % len(shown)]
         self._decide(proposal.proposal_id, approved, fault)
 
@@ -256,26 +253,39 @@ class Conversations(RuleBasedStateMachine):
         items = [self.store.get(keys.proposal_partition(entry), keys.PROPOSAL) for entry in shown]
         return [Proposal.model_validate_json(item.body) for item in items if item]
 
+    @precondition(lambda self: self.conversation().turn and not self.conversation().cancelled)
     @rule(fault=MAYBE_DEATH)
     def a_person_cancels(self, fault: Fault | None) -> None:
         self._guarded(fault, lambda: cancel(self.runtime, "ann", "shop", self.thread_id))
 
     # What the world does.
 
-    @rule(which=WHICH, fault=ACCIDENTS)
-    def a_task_runs(self, which: int, fault: Fault | None) -> None:
-        if ready := self.stepper.ready():
-            self.fault = fault
-            self.stepper.step(ready[which % len(ready)])
-            self.fault = None
-
-    @rule(steps=st.integers(2, 12))
-    def tasks_run(self, steps: int) -> None:
+    @rule(which=WHICH, steps=st.integers(1, 15), late=st.booleans())
+    def tasks_run(self, which: int, steps: int, late: bool) -> None:
         for _ in range(steps):
-            for signal in self._take_signals():
-                self.orchestrator.deliver(signal)
-            for branch in self.stepper.ready()[:1]:
+            self._step(which, None)
+        if late and self.zombies:
+            self.a_stalled_worker_goes_on(which)
+
+    @rule(which=WHICH, before=st.integers(0, 9), fault=DEATHS | STALLS)
+    def a_task_has_an_accident(self, which: int, before: int, fault: Fault) -> None:
+        if not self.orchestrator.sent and not self.stepper.ready():
+            self._write(f"act {len(self.messages)}", None)
+        for _ in range(before):
+            self._step(which, None)
+        self._step(which, fault)
+
+    def _step(self, which: int, fault: Fault | None) -> None:
+        for signal in self._take_signals():
+            self.orchestrator.deliver(signal)
+        if ready := self.stepper.ready():
+            branch = ready[which % len(ready)]
+            while fault and branch.status == READY and not self.stepper.at_task(branch):
                 self.stepper.step(branch)
+            self.fault = fault
+            if branch.status == READY:
+                self.stepper.step(branch)
+            self.fault = None
 
     def _take_signals(self) -> list[tuple[str, Any]]:
         taken, self.orchestrator.sent = self.orchestrator.sent, []
@@ -356,14 +366,9 @@ class Conversations(RuleBasedStateMachine):
     def _work(self) -> None:
         """Deliver every signal and run every Task, until there is nothing more to do now."""
         for _ in range(1_000):
-            signals = self._take_signals()
-            for signal in signals:
-                self.orchestrator.deliver(signal)
-            ready: list[Branch] = self.stepper.ready()
-            for branch in ready[:1]:
-                self.stepper.step(branch)
-            if not signals and not ready:
+            if not self.orchestrator.sent and not self.stepper.ready():
                 return
+            self._step(0, None)
         raise AssertionError(f"it never ends\n{self._where()}")
 
     def _where(self) -> str:

@@ -116,6 +116,8 @@ class Stepper:
         execution = self.executions[name]
         if execution.status is ExecutionStatus.RUNNING:
             execution.status = status
+            for branch in execution.branches:
+                branch.status = OVER
             execution.branches.clear()
 
     # What a test makes happen.
@@ -126,6 +128,10 @@ class Stepper:
     def ready(self) -> list[Branch]:
         """What could take its next step."""
         return [branch for branch in self._branches() if branch.status == READY]
+
+    def at_task(self, branch: Branch) -> bool:
+        """Whether its next step invokes a function."""
+        return isinstance(self.machine.states[branch.state], TaskState)
 
     def fire_timers(self) -> None:
         """Let all that is due by now happen."""
@@ -233,6 +239,7 @@ class Stepper:
 
     def _leave(self, branch: Branch) -> None:
         branch.execution.branches.remove(branch)
+        branch.status = OVER
         parent = branch.parent
         if parent is None:
             branch.execution.status = ExecutionStatus.SUCCEEDED
@@ -246,6 +253,7 @@ class Stepper:
         if isinstance(state, RetriableState):
             for child in branch.children:
                 branch.execution.branches.remove(child)
+                child.status = OVER
             branch.children = []
             index = find_retrier(state.retriers, failure.error)
             if index is not None and branch.tries.get(index, 0) < state.retriers[index].attempts:
