@@ -38,7 +38,7 @@ DIFFERENCES = {
     "no rule and no default": "moto fails with States.Runtime",
     "a variable that is not there": "moto takes it for a rule that does not match",
     "a path in Parameters that finds nothing": "moto lets States.ALL catch it",
-    r"intrinsic States.Format('it\\'s {}', $.a)": "moto does not read an escaped quote",
+    r"intrinsic States.Format('it\'s {}', $.a)": "moto does not read an escaped quote",
     "intrinsic States.Array('a', 1, $.b, null)": "moto does not read null",
     "the machine's own TimeoutSeconds": "moto leaves the timed-out execution's task waiting",
 }

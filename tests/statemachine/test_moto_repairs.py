@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 from moto.dynamodb.models.table import Table
 from moto.stepfunctions.models import StateMachine
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
@@ -18,94 +17,10 @@ from moto.stepfunctions.parser.asl.component.state.exec.state_task.service impor
 )
 from moto.stepfunctions.parser.backend.execution_worker import ExecutionWorker
 
-from tests.support import moto_repairs
+from tests.statemachine.moto_runs import ASK, INVOKE, NEST, Runs, Worker, task
+from tests.support import moto_repairs, moto_task_repairs
 from tests.support.moto_aws import MockedAws, mocked_aws, wait_until
 from tests.support.moto_repairs import Repair
-
-INVOKE = "arn:aws:states:::lambda:invoke"
-
-
-def task(**fields: Any) -> dict[str, Any]:
-    parameters = {"FunctionName": MockedAws.function_arn("worker"), "Payload": {"input.$": "$"}}
-    return {"Type": "Task", "Resource": INVOKE, "Parameters": parameters, **fields}
-
-
-ASK = task(
-    Resource=f"{INVOKE}.waitForTaskToken",
-    Parameters={
-        "FunctionName": MockedAws.function_arn("worker"),
-        "Payload": {"token.$": "$$.Task.Token"},
-    },
-    TimeoutSeconds=60,
-    Retry=[{"ErrorEquals": ["ValueError"], "IntervalSeconds": 1, "MaxAttempts": 2}],
-    End=True,
-)
-NEST = {
-    "Type": "Task",
-    "Resource": "arn:aws:states:::states:startExecution.sync:2",
-    "Parameters": {
-        "StateMachineArn": MockedAws.machine_arn("inner"),
-        "Name.$": "States.Format('{}-nested', $$.Execution.Name)",
-        "Input.$": "$",
-    },
-    "End": True,
-}
-
-
-def one(state: dict[str, Any]) -> dict[str, Any]:
-    return {"StartAt": "Only", "States": {"Only": state}}
-
-
-class Worker:
-    """Keeps the tokens that it gets; fails as often as it is told."""
-
-    def __init__(self, failures: int = 0) -> None:
-        self.tokens: list[str] = []
-        self.failures = failures
-
-    def __call__(self, name: str, payload: Any) -> Any:
-        if "token" in payload:
-            self.tokens.append(payload["token"])
-        if self.failures:
-            self.failures -= 1
-            raise ValueError("again")
-        return {}
-
-
-class Runs:
-    """One machine, its executions by name."""
-
-    def __init__(
-        self, aws: MockedAws, state: dict[str, Any], *, nested: dict[str, Any] | None = None
-    ) -> None:
-        if nested is not None:
-            aws.create_machine(one(nested), name="inner")
-        self.arn = aws.create_machine(one(state))
-        self.client = aws.client("stepfunctions")
-
-    def start(self, name: str = "a") -> None:
-        self.client.start_execution(stateMachineArn=self.arn, name=name, input="{}")
-
-    def execution(self, name: str = "a") -> str:
-        arn = self.arn if not name.endswith("-nested") else MockedAws.machine_arn("inner")
-        return f"{arn.replace(':stateMachine:', ':execution:')}:{name}"
-
-    def status(self, name: str = "a") -> str:
-        return str(self.client.describe_execution(executionArn=self.execution(name))["status"])
-
-    def ended(self, name: str = "a") -> str:
-        wait_until(lambda: self.status(name) != "RUNNING")
-        return self.status(name)
-
-    def stop(self, name: str = "a") -> None:
-        self.client.stop_execution(executionArn=self.execution(name), error="Stopped", cause="by hand")
-
-    def answer(self, token: str) -> bool:
-        try:
-            self.client.send_task_success(taskToken=token, output="{}")
-        except ClientError:
-            return False
-        return True
 
 
 def test_moto_is_the_version_that_the_repairs_know(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,11 +128,11 @@ def test_nested_executions_get_their_parameters() -> None:
             runs.start()
             return runs.ended() == "SUCCEEDED"
 
-    both(is_well, moto_repairs.nested_executions_get_their_parameters)
+    both(is_well, moto_task_repairs.nested_executions_get_their_parameters)
 
 
 def test_nested_executions_are_polled_quickly() -> None:
-    with moto_repairs.repaired(without=moto_repairs.nested_executions_are_polled_quickly):
+    with moto_repairs.repaired(without=moto_task_repairs.nested_executions_are_polled_quickly):
         assert state_task_service_callback._DELAY_SECONDS_SYNC_CONDITION_CHECK >= 0.5
 
 
@@ -236,7 +151,7 @@ def test_nested_executions_stop_with_their_parent() -> None:
                 time.sleep(0.02)
             return False
 
-    both(is_well, moto_repairs.nested_executions_stop_with_their_parent)
+    both(is_well, moto_task_repairs.nested_executions_stop_with_their_parent)
 
 
 def test_clients_are_kept() -> None:
@@ -247,7 +162,7 @@ def test_clients_are_kept() -> None:
             first, second = (lambdas.boto_client_for(region=aws.region, service="lambda") for _ in range(2))
             return first is second
 
-    both(is_well, moto_repairs.clients_are_kept)
+    both(is_well, moto_task_repairs.clients_are_kept)
 
 
 def test_every_try_has_its_own_token() -> None:
@@ -258,7 +173,7 @@ def test_every_try_has_its_own_token() -> None:
             first, second = wait_until(lambda: worker.tokens[:2] if len(worker.tokens) > 1 else None)
             return bool(first != second)
 
-    both(is_well, moto_repairs.every_try_has_its_own_token)
+    both(is_well, moto_task_repairs.every_try_has_its_own_token)
 
 
 def test_tokens_work_once() -> None:
@@ -283,7 +198,7 @@ def test_tokens_work_once() -> None:
             assert runs.answer(token)
             return not runs.answer(token)
 
-    both(is_well, moto_repairs.tokens_work_once)
+    both(is_well, moto_task_repairs.tokens_work_once)
 
 
 def test_stopping_reaches_what_waits() -> None:
@@ -300,7 +215,7 @@ def test_stopping_reaches_what_waits() -> None:
                 time.sleep(0.02)
             return False
 
-    both(is_well, moto_repairs.stopping_reaches_what_waits)
+    both(is_well, moto_task_repairs.stopping_reaches_what_waits)
 
 
 def test_described_outputs_are_json() -> None:
@@ -344,4 +259,4 @@ def test_the_start_time_is_text() -> None:
             runs.start()
             return runs.ended() == "SUCCEEDED" and aws.invocations[0][1]["at"].endswith("Z")
 
-    both(is_well, moto_repairs.the_start_time_is_text)
+    both(is_well, moto_task_repairs.the_start_time_is_text)

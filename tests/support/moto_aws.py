@@ -31,7 +31,8 @@ from moto.stepfunctions.parser.asl.component.state.wait.wait_function.wait_funct
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 from moto.stepfunctions.parser.utils import TMP_THREADS
 
-from tests.support.moto_repairs import Repair, interrupt_tokens, repaired
+from tests.support.moto_repairs import Repair, repaired
+from tests.support.moto_task_repairs import interrupt_tokens
 
 ACCOUNT = "123456789012"
 REGION = "eu-central-1"
