@@ -63,7 +63,10 @@ class Server:
             raise frame
         return json.dumps(frame)
 
-    def close(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
         pass
 
     def feed(self):

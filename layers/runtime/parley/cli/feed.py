@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from typing import Any, Protocol
 
 from websockets.exceptions import ConnectionClosed, WebSocketException
@@ -38,10 +38,6 @@ class Socket(Protocol):
         """The next frame. Raises TimeoutError."""
         ...
 
-    def close(self) -> None:
-        """Close."""
-        ...
-
 
 class Feed:
     """Events of the thread that `follow` names. Opened before the first message: nothing is missed."""
@@ -51,7 +47,7 @@ class Feed:
         api: Api,
         project: str,
         *,
-        open_socket: Callable[[str], Socket] | None = None,
+        open_socket: Callable[[str], AbstractContextManager[Socket]] | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._api = api
@@ -59,6 +55,7 @@ class Feed:
         self._open_socket = open_socket or _open_socket
         self._now = now
         self._socket: Socket | None = None
+        self._opened = ExitStack()
         self._connect_at = 0.0
         self._thread: Thread | None = None
         self._last = 0
@@ -150,24 +147,24 @@ class Feed:
         url = answer.get("url") or self._api.url.replace("http", "ws", 1) + "/ws"
         channel = f"App.Chat.{self._api.user}.{self._project}"
         try:
-            socket = self._open_socket(f"{url}?ticket={answer['ticket']}")
+            socket = self._opened.enter_context(self._open_socket(f"{url}?ticket={answer['ticket']}"))
             socket.send(json.dumps({"action": "subscribe", "channel": channel}))
             while (answered := json.loads(socket.recv(timeout=10)).get("event")) != "Subscribed":
                 # Other threads' events may be quicker than the answer; ours are in the log.
                 if answered == "Error":
-                    socket.close()
+                    self._drop()
                     return False
         except (WebSocketException, OSError, ValueError):
+            self._drop()
             return False
         self._socket = socket
         return True
 
     def _drop(self) -> None:
-        socket, self._socket = self._socket, None
-        if socket is not None:
-            with suppress(WebSocketException, OSError):
-                socket.close()
+        self._socket = None
+        with suppress(WebSocketException, OSError):
+            self._opened.close()
 
 
-def _open_socket(url: str) -> Socket:
+def _open_socket(url: str) -> AbstractContextManager[Socket]:
     return connect(url, open_timeout=10, compression=None, max_queue=1024)
