@@ -101,13 +101,14 @@ class FolderBlobs:
 
     def _move(self, new: Path, target: Path) -> None:
         for _ in range(_TRIES):
-            target.parent.mkdir(parents=True, exist_ok=True)
             try:
+                target.parent.mkdir(parents=True, exist_ok=True)
                 new.replace(target)
-            except FileNotFoundError:
-                continue  # a delete took the folder away in between
+            except (FileNotFoundError, FileExistsError):
+                continue  # a delete took a folder away in between
             if self._durable:
-                self._sync_folders(target.parent)
+                with suppress(FileNotFoundError):  # deleted already
+                    self._sync_folders(target.parent)
             return
         raise StorageError(f"{target.parent} disappears again and again: does another program clean it?")
 
