@@ -11,9 +11,10 @@ from typing import Any, Protocol
 from parley.cli.api import Api, Thread, segment
 from parley.cli.failure import CommandFailed, Refused
 from parley.cli.feed import Event, Feed
+from parley.cli.interrupts import Interrupts
 from parley.cli.transcript import Transcript
 
-_PATIENCE_SECONDS = 1.0
+_PATIENCE_SECONDS = 0.25
 _REST_TRIES = 20
 _REST_PAUSE_SECONDS = 0.1
 
@@ -63,16 +64,8 @@ class Conversation:
         message_id = self._post(text)
         if typed:
             self._transcript.typed(message_id)
-        interrupted = False
-        while True:
-            try:
-                return self._follow(message_id)
-            except KeyboardInterrupt:
-                if interrupted or self.thread is None:
-                    raise
-                interrupted = True
-                self._transcript.line("cancelling …", style="dim")
-                self._api.post(self.thread / "cancel")
+        with Interrupts() as interrupts:
+            return self._follow(message_id, interrupts)
 
     def chain(self) -> list[dict[str, Any]]:
         """The chain of runs, as it stands once the last one has come to rest after its turn."""
@@ -97,11 +90,18 @@ class Conversation:
             accepted = self._api.say(self.thread.path, text, **self._terms)
         return str(accepted["message_id"])
 
-    def _follow(self, message_id: str) -> bool:
+    def _cancel(self) -> None:
+        self._transcript.line("cancelling …", style="dim")
+        if self.thread is not None:
+            self._api.post(self.thread / "cancel")
+
+    def _follow(self, message_id: str, interrupts: Interrupts) -> bool:
         turn: int | None = None
         silence = 0.0
         while True:
             event = self._feed.next(_PATIENCE_SECONDS)
+            if interrupts.take():
+                self._cancel()
             if event is None:
                 silence += _PATIENCE_SECONDS
                 if silence >= self._silence_seconds:
@@ -109,7 +109,7 @@ class Conversation:
                 continue
             silence = 0.0
             if event["event"] == "ActionRequiresConfirmation":
-                self._decide(event)
+                self._decide(event, interrupts)
             else:
                 self._transcript.show(event)
             if event["event"] == "UserMessage" and event["data"].get("message_id") == message_id:
@@ -127,10 +127,15 @@ class Conversation:
             return None
         return {"ThreadEnd": True, "TurnFailed": False, "TurnCancelled": False}.get(event["event"])
 
-    def _decide(self, event: Event) -> None:
+    def _decide(self, event: Event, interrupts: Interrupts) -> None:
         proposal = event["data"]
         self._transcript.decided(proposal["proposal_id"])
-        approved = self._person.decide(self._transcript, proposal, self._transcript.depth(event))
+        try:
+            with interrupts.raised():
+                approved = self._person.decide(self._transcript, proposal, self._transcript.depth(event))
+        except KeyboardInterrupt:
+            self._cancel()
+            return
         path = f"/confirmations/{segment(proposal['proposal_id'])}"
         try:
             outcome = self._api.post(path, {"approved": approved})["outcome"]

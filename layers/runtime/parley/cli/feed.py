@@ -56,6 +56,7 @@ class Feed:
         self._now = now
         self._socket: Socket | None = None
         self._opened = ExitStack()
+        self._heard_at = 0.0
         self._connect_at = 0.0
         self._thread: Thread | None = None
         self._last = 0
@@ -93,9 +94,12 @@ class Feed:
             return
         try:
             self._take(self._socket.recv(timeout=min(_SILENCE_SECONDS, remaining)))
+            self._heard_at = self._now()
         except TimeoutError:
             # Nothing came: either nothing happened, or a frame was dropped. The log knows.
-            self._read_log(wait=0)
+            if self._now() - self._heard_at >= _SILENCE_SECONDS:
+                self._heard_at = self._now()
+                self._read_log(wait=0)
         except (ConnectionClosed, OSError):
             self._drop()
 
@@ -157,7 +161,7 @@ class Feed:
         except (WebSocketException, OSError, ValueError):
             self._drop()
             return False
-        self._socket = socket
+        self._socket, self._heard_at = socket, self._now()
         return True
 
     def _drop(self) -> None:
