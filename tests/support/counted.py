@@ -27,8 +27,8 @@ from parley.turns.ports import (
 class Counts:
     """``n`` counts operations by name (``store.put``, ``pusher.post``, …), ``size`` the bytes of bodies.
 
-    Queries count once as ``store.query`` and their items as ``store.items``. ``changed`` is notified after every
-    write.
+    Queries count once as ``store.query`` and their items as ``store.items``. ``changed`` is notified after
+    every write.
     """
 
     n: Counter[str] = field(default_factory=Counter)

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from parley.domain import keys
 from parley.prompts.prompt import Prompt
 from tests.support.systems import System
 
@@ -45,7 +46,7 @@ _MODEL_SEES = {"USER_MESSAGE", "ASSISTANT_MESSAGE", "ASSISTANT_TOOL_CALL", "TOOL
 
 
 def story(events: Sequence[dict[str, Any]]) -> list[str]:
-    """The events' names: chunks in a row as one, ``sub:`` before a subthread's, a resuming ThreadStart marked."""
+    """The events' names: chunks in a row as one, ``sub:`` before a subthread's, resuming ThreadStarts marked."""
     names: list[str] = []
     for event in events:
         name = event["event"]
@@ -71,6 +72,19 @@ REPLY = PLAIN[2:]
 def named(events: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     """The data of the events of one name."""
     return [event["data"] for event in events if event["event"] == name]
+
+
+def prompts(system: System, thread: str, of: str | None = None) -> list[Prompt]:
+    """The prompts that were sent: of the whole tree, or of one thread (``of``) in their order."""
+    prefix = "PROMPT#" if of is None else keys.prompt(of, 0, 0).removesuffix("00000000#0000")
+    return [Prompt.model_validate_json(item.body) for item in system.items(thread, prefix)]
+
+
+def told(system: System, thread: str) -> list[tuple[str, bool]]:
+    """The tool results in the root's last prompt, behind the last user message: content and ok."""
+    messages = prompts(system, thread, thread)[-1].messages
+    start = max(place for place, message in enumerate(messages) if message.role == "user")
+    return [(message.content, message.ok) for message in messages[start:] if message.role == "tool"]
 
 
 def assert_sound(system: System, thread: str, *, phase: str = "waiting_for_input") -> list[dict[str, Any]]:
@@ -157,8 +171,7 @@ def _assert_history(messages: Sequence[dict[str, Any]]) -> None:
 
 def _assert_prompts(system: System, thread: str) -> None:
     """Every prompt that was sent: each call has exactly one response, right behind."""
-    for item in system.items(thread, "PROMPT#"):
-        prompt = Prompt.model_validate_json(item.body)
+    for prompt in prompts(system, thread):
         messages = list(prompt.messages)
         assert messages[0].role == "user"
         while messages:

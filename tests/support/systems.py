@@ -132,7 +132,7 @@ class System:
     def request(
         self, method: str, path: str, *, body: Any = None, raw: str | None = None, **options: Any
     ) -> Answer:
-        """One request; ``body`` is sent as JSON, ``raw`` as it is; ``options`` are those of ``http_event``."""
+        """One request; ``body`` is sent as JSON, ``raw`` as it is; ``options`` are ``http_event``'s."""
         text = raw if raw is not None else None if body is None else json.dumps(body)
         event = http_event(method, path, body=text, **options)
         result = api.handler(json.loads(json.dumps(event)), None)

@@ -14,6 +14,7 @@ from parley.domain.protocol import count_calls
 from parley.prompts.prompt import Prompt
 from parley.turns import conversations, history
 from parley.turns.event_log import EventLog
+from parley.turns.model_ports import TextDelta
 from parley.turns.projects import get_agent
 from parley.turns.records import load
 from parley.turns.runtime import Runtime, Settings
@@ -24,6 +25,8 @@ CALL_LIMIT = 40
 """Calls of one reply that are kept; a model that asks for more is told of these only."""
 EXPIRY_MARGIN = 5
 """Seconds by which the confirmation timer fires after ``expires_at`` at the earliest, so that clocks may differ."""
+NO_FINAL_ANSWER = "I could not finish this: it took more steps than one turn may have."
+"""The reply of a model that, asked for its final answer, gave no text."""
 WAITS_PER_CALL = 5
 """How often one model call may be put off by a long Retry-After."""
 
@@ -94,8 +97,24 @@ def _call(runtime: Runtime, task: Task, scope: Scope, log: EventLog, step: int) 
         log.append(scope.event(EventName.MessageReset, reset, message_id=message_id, attempt=attempt))
     streamer = Streamer(log, scope, message_id, attempt, step)
     draft = _stream(runtime, task, prompt, streamer)
+    if draft.calls and _is_final(runtime, scope, step):
+        _drop_calls(streamer)
     message = _message(runtime, scope, step, message_id, prompt, draft)
     return history.record(runtime, scope, keys.message(scope.thread_id, scope.turn, step), message)
+
+
+def _is_final(runtime: Runtime, scope: Scope, step: int) -> bool:
+    """Whether the prompt asked for a final answer and offered no functions."""
+    agent = get_agent(runtime, scope.conversation.project_id, scope.agent_id)
+    return step > agent.max_iterations
+
+
+def _drop_calls(streamer: Streamer) -> None:
+    """A model that calls functions which it was not offered could go on for ever."""
+    streamer.draft.calls.clear()
+    if not streamer.draft.text:
+        streamer.take(TextDelta(NO_FINAL_ANSWER))
+        streamer.flush()
 
 
 def _attempt(task: Task) -> int:

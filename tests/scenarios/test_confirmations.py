@@ -1,0 +1,262 @@
+"""Actions that wait for a person: every way in which they are decided, and those in which they are not."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from typing import Any
+
+import pytest
+
+from parley.tools.function import agent_function
+from parley.turns.calls import REFUSALS
+from parley.turns.invoke_model import EXPIRY_MARGIN
+from parley.turns.projects import Role
+from tests.support.soundness import CALL, PLAIN, REPLY, assert_sound, named, story, told
+from tests.support.systems import Note, System
+
+ASKED = ["UserMessage", "ThreadStart", *CALL, "ActionRequiresConfirmation"]
+DECIDED = {"approved": "ActionConfirmed", "refused": "ActionRejected"}
+
+
+def answered(how: str) -> list[str]:
+    """The events of a turn whose one call was decided."""
+    return [*ASKED, DECIDED[how], "ThreadStart (resumed)", "ToolResponse", *REPLY]
+
+
+def note(text: str) -> dict[str, Any]:
+    return {"name": "note", "arguments": {"text": text}}
+
+
+def put_agent(system: System, *texts: str, **fields: Any) -> str:
+    """An agent that, told to note something, asks for a note of each text, and then says that it is done."""
+    script = [
+        {"when": "note", "tool_calls": [note(text) for text in texts or ("milk",)]},
+        {"when": "note", "text": "That is settled."},
+    ]
+    asks = agent_function(Note, requires_user_confirmation=True)
+    return system.agent(functions=[asks], script=script, **fields)
+
+
+def ask(system: System, **fields: Any) -> tuple[str, dict[str, Any]]:
+    """A thread in which one action waits; it and its proposal."""
+    thread = system.start("note it", put_agent(system, **fields))
+    (proposal,) = system.pending(thread)
+    return thread, proposal
+
+
+def notes(system: System) -> dict[str, Any]:
+    """What the function stored: idempotency key to text and how often it ran."""
+    return {key.removeprefix("note/"): value for key, value in system.data("notes").items()}
+
+
+def test_an_approved_action_runs_once_under_the_proposals_id(system: System) -> None:
+    thread, proposal = ask(system)
+    assert (proposal["question"], proposal["arguments"]) == ("Note milk?", {"text": "milk"})
+    listed = system.get(system.of_project("/confirmations"))["confirmations"]
+    assert [entry["proposal_id"] for entry in listed] == [proposal["proposal_id"]]
+    assert notes(system) == {}
+    assert system.decide(proposal, True) == {"outcome": "applied", "decision": "approved"}
+    system.rest(thread, turns=1)
+    events = assert_sound(system, thread)
+    assert story(events) == answered("approved")
+    assert notes(system) == {proposal["proposal_id"]: {"text": "milk", "ran": 1}}
+    assert told(system, thread) == [("Noted: milk", True)]
+    shown = [message for message in system.messages(thread) if message["kind"] == "PENDING_USER_CONFIRMATION"]
+    assert [message["content"] for message in shown] == ["Note milk?"]
+
+
+def test_a_declined_action_does_not_run_and_the_model_is_told_why(system: System) -> None:
+    thread, proposal = ask(system)
+    decided = system.decide(proposal, False, reason="We have milk.", arguments={"text": "ignored"})
+    assert decided == {"outcome": "applied", "decision": "declined"}
+    system.rest(thread, turns=1)
+    events = assert_sound(system, thread)
+    assert story(events) == answered("refused")
+    assert named(events, "ActionRejected") == [
+        {"proposal_id": proposal["proposal_id"], "reason": "declined", "automaticRejection": False}
+    ]
+    assert told(system, thread) == [("User declined this action. Reason: We have milk.", False)]
+    assert notes(system) == {}
+
+
+def test_an_action_expires_when_its_timer_fires(system: System) -> None:
+    thread, proposal = ask(system, confirmation_seconds=1)
+    system.clock.advance(1)  # on AWS the state machine's own timer is real
+    system.wait_until(lambda: True)
+    if system.backend == "embedded":
+        system.clock.advance(EXPIRY_MARGIN)
+    system.rest(thread, turns=1)
+    events = assert_sound(system, thread)
+    assert story(events) == answered("refused")
+    assert named(events, "ActionRejected") == [
+        {"proposal_id": proposal["proposal_id"], "reason": "expired", "automaticRejection": True}
+    ]
+    assert told(system, thread) == [(REFUSALS["expired"], False)]  # type: ignore[index]
+    assert system.decide(proposal, True) == {"outcome": "expired", "decision": "expired"}
+    assert notes(system) == {}
+
+
+def test_an_action_waits_a_day_if_the_agent_says_nothing_else(embedded: System) -> None:
+    thread, proposal = ask(embedded)
+    assert proposal["expires_at"] == embedded.clock.now() + 86_400
+    embedded.clock.advance(86_399)
+    assert embedded.pending(thread) == [proposal]
+    embedded.clock.advance(1 + EXPIRY_MARGIN)
+    embedded.rest(thread, turns=1)
+    assert story(assert_sound(embedded, thread)) == answered("refused")
+
+
+def test_an_approval_that_comes_too_late_is_an_expiry_though_no_timer_fired_yet(system: System) -> None:
+    thread, proposal = ask(system, confirmation_seconds=3600)
+    system.clock.advance(3600)
+    assert system.decide(proposal, True) == {"outcome": "expired", "decision": "expired"}
+    system.rest(thread, turns=1)
+    events = assert_sound(system, thread)
+    assert [data["reason"] for data in named(events, "ActionRejected")] == ["expired"]
+    assert notes(system) == {}
+
+
+def test_a_new_message_supersedes_the_action_and_is_answered_next(system: System) -> None:
+    thread, proposal = ask(system)
+    system.say(thread, "Never mind, what time is it?")
+    system.rest(thread, turns=2)
+    events = assert_sound(system, thread)
+    assert story(events) == [*answered("refused"), *PLAIN]
+    assert named(events, "ActionRejected") == [
+        {"proposal_id": proposal["proposal_id"], "reason": "superseded", "automaticRejection": True}
+    ]
+    response = named(events, "ToolResponse")[0]
+    assert response["ok"] is False
+    assert "automatically declined because user sent a new message" in response["content"]
+    assert system.decide(proposal, True) == {"outcome": "superseded", "decision": "superseded"}
+    assert notes(system) == {}
+
+
+def test_an_agent_may_let_the_message_wait_for_the_decision(system: System) -> None:
+    thread, proposal = ask(system, on_message_while_pending="queue")
+    system.say(thread, "And then?")
+    assert system.pending(thread) == [proposal]
+    assert system.status(thread)["queued"] == 1
+    system.decide(proposal, True)
+    system.rest(thread, turns=2)
+    assert story(assert_sound(system, thread)) == [*answered("approved"), *PLAIN]
+
+
+def test_an_agent_may_refuse_messages_while_an_action_waits(system: System) -> None:
+    thread, proposal = ask(system, on_message_while_pending="reject")
+    before = len(system.items(thread))
+    answer = system.request("POST", system.of_thread(thread), body={"message": "And then?"})
+    assert (answer.status, answer.error) == (409, "confirmation_pending")
+    assert answer.body["error"]["proposal_ids"] == [proposal["proposal_id"]]
+    assert len(system.items(thread)) == before
+    system.decide(proposal, False)
+    system.rest(thread, turns=1)
+    system.say(thread, "And then?")
+    system.rest(thread, turns=2)
+    assert story(assert_sound(system, thread)) == [*answered("refused"), *PLAIN]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_second_decision_changes_nothing_and_is_told_what_stands(system: System, first: bool) -> None:
+    thread, proposal = ask(system)
+    stands = "approved" if first else "declined"
+    assert system.decide(proposal, first) == {"outcome": "applied", "decision": stands}
+    assert system.decide(proposal, not first) == {"outcome": "duplicate", "decision": stands}
+    system.rest(thread, turns=1)
+    assert system.decide(proposal, first) == {"outcome": "duplicate", "decision": stands}
+    assert system.decide(proposal, not first) == {"outcome": "duplicate", "decision": stands}
+    assert story(assert_sound(system, thread)) == answered("approved" if first else "refused")
+    assert len(notes(system)) == first
+
+
+def test_only_who_asked_and_the_approvers_see_and_decide_an_action(system: System) -> None:
+    system.member("colleague")
+    system.member("approver", Role.APPROVER)
+    thread, proposal = ask(system)
+    for user in ("stranger", "colleague"):
+        path = f"/confirmations/{proposal['proposal_id']}"
+        answer = system.request("POST", path, body={"approved": True}, user=user)
+        assert (answer.status, answer.error) == (404, "not_found")
+    unknown = system.request("POST", f"/confirmations/{uuid.uuid4()}", body={"approved": True})
+    assert (unknown.status, unknown.error) == (404, "not_found")
+
+    pending = {
+        user: system.request("GET", system.of_project("/confirmations"), user=user)
+        for user in ("stranger", "colleague", "approver")
+    }
+    assert pending["stranger"].status == 404
+    assert pending["colleague"].body == {"confirmations": []}
+    (shown,) = pending["approver"].body["confirmations"]
+    assert (shown["proposal_id"], shown["user_id"]) == (proposal["proposal_id"], "dev")
+    assert system.request("GET", system.of_thread(thread), user="approver").status == 404
+
+    assert system.decide(proposal, True, user="approver")["outcome"] == "applied"
+    system.rest(thread, turns=1)
+    assert named(assert_sound(system, thread), "ActionConfirmed")[0]["reviewer"] == "approver"
+
+
+def test_edited_arguments_are_checked_run_and_kept_beside_the_proposed_ones(system: System) -> None:
+    thread, proposal = ask(system)
+    path = f"/confirmations/{proposal['proposal_id']}"
+    for wrong in ({"text": ""}, {"words": "bread"}, {}):
+        answer = system.request("POST", path, body={"approved": True, "arguments": wrong})
+        assert (answer.status, answer.error) == (422, "invalid_arguments")
+    assert system.pending(thread) == [proposal]
+    assert system.decide(proposal, True, arguments={"text": "bread"})["outcome"] == "applied"
+    system.rest(thread, turns=1)
+    events = assert_sound(system, thread)
+    assert named(events, "ActionConfirmed")[0]["arguments"] == {"text": "bread"}
+    assert named(events, "ToolCall")[0]["arguments"] == {"text": "milk"}
+    assert notes(system) == {proposal["proposal_id"]: {"text": "bread", "ran": 1}}
+    assert told(system, thread) == [("Noted: bread", True)]
+    record = system.store.get(f"PROPOSAL#{proposal['proposal_id']}", "PROPOSAL").body
+    assert '"arguments":{"text":"milk"}' in record
+    assert '"arguments":{"text":"bread"}' in record
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("decisions", [(True, False), (True, True)])
+def test_two_actions_of_one_reply_are_decided_in_any_order(
+    system: System, order: tuple[int, int], decisions: tuple[bool, bool]
+) -> None:
+    thread = system.start("note them", put_agent(system, "milk", "bread"))
+    by_text = {entry["arguments"]["text"]: entry for entry in system.pending(thread, 2)}
+    proposals = [by_text["milk"], by_text["bread"]]
+    first, second = order
+    assert system.decide(proposals[first], decisions[first])["outcome"] == "applied"
+    wanted = 1 if decisions[first] else 0
+    system.wait_until(lambda: len(notes(system)) == wanted, "only the decided action ran")
+    assert system.pending(thread) == [proposals[second]]
+    assert system.status(thread)["turns"] == 0
+    assert system.decide(proposals[second], decisions[second])["outcome"] == "applied"
+    system.rest(thread, turns=1)
+    events = assert_sound(system, thread)
+    ran = {proposals[place]["proposal_id"] for place in (0, 1) if decisions[place]}
+    assert {key: value["ran"] for key, value in notes(system).items()} == dict.fromkeys(ran, 1)
+    assert [ok for _, ok in told(system, thread)] == list(decisions)
+    calls = [data["tool_call_id"] for data in named(events, "ToolCall")]
+    answered_calls = [data["tool_call_id"] for data in named(events, "ToolResponse")]
+    assert answered_calls == [calls[first], calls[second]]
+
+
+def test_of_an_approval_and_a_message_at_the_same_instant_exactly_one_wins(system: System) -> None:
+    thread, proposal = ask(system)
+    together = threading.Barrier(2)
+    outcome: list[Any] = []
+
+    def approve() -> None:
+        together.wait()
+        outcome.append(system.decide(proposal, True)["outcome"])
+
+    reviewer = threading.Thread(target=approve)
+    reviewer.start()
+    together.wait()
+    system.say(thread, "Never mind")
+    reviewer.join()
+    system.rest(thread, turns=2)
+    events = assert_sound(system, thread)
+    assert outcome in (["applied"], ["superseded"])
+    won = outcome == ["applied"]
+    assert len(notes(system)) == won
+    assert story(events) == [*answered("approved" if won else "refused"), *PLAIN]

@@ -1,0 +1,147 @@
+"""Providers that fail, and turns that are cancelled: the thread stays usable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from parley.domain.agents import AgentFunction, SubagentFunction
+from parley.tools.function import agent_function
+from parley.turns.calls import REFUSALS
+from tests.support.soundness import CALL, PLAIN, REPLY, assert_sound, named, story
+from tests.support.systems import HELD, Note, System
+
+CHUNKS = "StreamMessageChunk…"
+RETRIED = ["UserMessage", "ThreadStart", CHUNKS, "MessageReset", CHUNKS, "MessageEnd", "ThreadEnd"]
+
+
+def error(name: str, **fields: Any) -> dict[str, Any]:
+    return {"error": {"type": name, **fields}}
+
+
+@pytest.mark.parametrize("name", ["ProviderOverloaded", "ProviderTimeout", "StreamCut"])
+def test_a_stream_that_breaks_off_begins_again_and_the_client_is_told_to_drop_the_part(
+    system: System, name: str
+) -> None:
+    system.agent(script=[{"text": "At last it works.", **error(name, after=2, times=1)}])
+    thread = system.start("Hello", "talker")
+    system.rest(thread, turns=1, moving=0.5)
+    events = assert_sound(system, thread)
+    assert story(events) == RETRIED
+    (reset,) = named(events, "MessageReset")
+    (end,) = named(events, "MessageEnd")
+    assert reset == {"message_id": end["message_id"], "attempt": 2}
+    assert end["content"] == "At last it works."
+    assert {data["attempt"] for data in named(events, "StreamMessageChunk")} == {1, 2}
+
+
+@pytest.mark.parametrize("retry_after", [5.0, 40.0])
+def test_a_provider_that_asks_for_time_gets_it(system: System, retry_after: float) -> None:
+    system.agent(script=[{"text": "Now.", **error("ProviderRateLimited", retry_after=retry_after, times=1)}])
+    thread = system.start("Hello", "talker")
+    before = system.clock.now()
+    system.rest(thread, turns=1, moving=0.5)
+    assert [name for name in story(assert_sound(system, thread)) if name != "MessageReset"] == PLAIN
+    states = [visit.name for visit in system.orchestrator.history(f"{thread}-1-1")]
+    assert states.count("WaitForProvider") == (retry_after > 10)
+    if system.backend == "embedded" or retry_after <= 10:
+        assert system.clock.now() - before >= retry_after
+
+
+@pytest.mark.parametrize(
+    ("name", "retryable"), [("ProviderUnauthorized", False), ("ProviderRejectedRequest", False)]
+)
+def test_a_failure_that_no_retry_cures_ends_the_turn_with_plain_words(
+    system: System, name: str, retryable: bool
+) -> None:
+    system.agent(script=[{"when": "fail", **error(name, message="no such key"), "text": "x"}])
+    thread = system.start("fail", "talker")
+    system.say(thread, "Hello again")
+    system.rest(thread, turns=2)
+    events = assert_sound(system, thread)
+    assert story(events) == ["UserMessage", "ThreadStart", "TurnFailed", *PLAIN]
+    (failed,) = named(events, "TurnFailed")
+    assert failed == {"type": name, "message": "scripted: no such key", "retryable": retryable}
+    kinds = [message["kind"] for message in system.messages(thread)]
+    assert kinds == ["USER_MESSAGE", "TURN_FAILED", "USER_MESSAGE", "ASSISTANT_MESSAGE"]
+    assert system.status(thread)["last_reply_ref"] == f"{thread}/2"
+    assert system.request("GET", system.of_thread(thread, "/replies/1")).status == 404
+
+
+def test_a_provider_that_stays_away_is_tried_five_times(system: System) -> None:
+    system.agent(script=[{"when": "fail", **error("ProviderUnavailable"), "text": "x"}])
+    thread = system.start("fail", "talker")
+    system.rest(thread, turns=1, moving=5.0)
+    events = assert_sound(system, thread)
+    assert [data["attempt"] for data in named(events, "MessageReset")] == [2, 3, 4, 5]
+    assert named(events, "TurnFailed")[0]["retryable"] is True
+
+
+def test_a_turn_that_fails_after_its_calls_leaves_a_history_that_goes_on(system: System) -> None:
+    script = [
+        {"tool_calls": [{"name": "note", "arguments": {"text": "milk"}}]},
+        {**error("ProviderQuotaExceeded"), "text": "x"},
+    ]
+    system.agent(functions=[agent_function(Note)], script=script)
+    thread = system.start("note it", "talker")
+    system.rest(thread, turns=1)
+    system.say(thread, "Hello")
+    system.rest(thread, turns=2)
+    events = assert_sound(system, thread)
+    assert story(events) == ["UserMessage", "ThreadStart", *CALL, "ToolResponse", "TurnFailed", *PLAIN]
+
+
+def test_cancelling_stops_the_stream_and_the_next_message_is_answered(system: System) -> None:
+    script = [{"when": "long", "text": "This takes long.", "chunk_delay": HELD}]
+    system.agent(script=script)
+    thread = system.start("a long story", "talker")
+    system.held()
+    system.say(thread, "Hello")
+    assert system.cancel(thread) is True
+    assert system.cancel(thread) is False
+    system.rest(thread, turns=2)
+    assert system.cancel(thread) is False
+    events = assert_sound(system, thread)
+    assert story(events) == ["UserMessage", "ThreadStart", CHUNKS, "TurnCancelled", *PLAIN]
+    assert named(events, "TurnCancelled") == [{"turn": 1}]
+    assert system.status(thread)["turns"] == 2
+
+
+def test_cancelling_answers_the_action_that_waits(system: System) -> None:
+    asks = agent_function(Note, requires_user_confirmation=True)
+    script = [{"when": "note", "tool_calls": [{"name": "note", "arguments": {"text": "milk"}}]}]
+    system.agent(functions=[asks], script=script)
+    thread = system.start("note it", "talker")
+    (proposal,) = system.pending(thread)
+    assert system.cancel(thread) is True
+    assert system.decide(proposal, True) == {"outcome": "cancelled", "decision": "cancelled"}
+    system.rest(thread, turns=1)
+    events = assert_sound(system, thread)
+    asked = ["UserMessage", "ThreadStart", *CALL, "ActionRequiresConfirmation"]
+    refused = ["ActionRejected", "ThreadStart (resumed)", "ToolResponse"]
+    assert story(events) == [*asked, *refused, "TurnCancelled"]
+    assert named(events, "ActionRejected")[0]["reason"] == "cancelled"
+    assert named(events, "ActionRejected")[0]["automaticRejection"] is True
+    assert named(events, "ToolResponse")[0]["content"] == REFUSALS["cancelled"]  # type: ignore[index]
+    assert system.data("notes") == {}
+    system.say(thread, "Hello")
+    system.rest(thread, turns=2)
+    assert story(assert_sound(system, thread))[-5:] == PLAIN
+
+
+def test_cancelling_the_parent_stops_its_subagent(system: System) -> None:
+    system.agent("helper", script=[{"text": "I am still at it.", "delay": HELD}])
+    helps = AgentFunction(name="help", implementation=SubagentFunction(subagent_id="helper"))
+    script = [{"tool_calls": [{"name": "help", "arguments": {"user_request": "work"}}]}]
+    system.agent(functions=[helps], script=script)
+    thread = system.start("ask", "talker")
+    system.held()
+    assert system.cancel(thread) is True
+    system.rest(thread, turns=1)
+    events = assert_sound(system, thread)
+    assert story(events)[-2:] == ["ToolResponse", "TurnCancelled"]
+    assert named(events, "ToolResponse")[0]["ok"] is False
+    system.say(thread, "Hello")
+    system.rest(thread, turns=2)
+    assert story(assert_sound(system, thread))[-len(REPLY) :] == REPLY
