@@ -46,7 +46,7 @@ def agents(project: str) -> dict[str, Any]:
     runtime, caller = wiring.runtime(), user_of(router)
     projects.require_member(runtime, caller, project)
     uses = projects.last_uses(runtime, project, caller)
-    found = [projects.with_class_facts(runtime, agent) for agent in projects.list_agents(runtime, project)]
+    found = [projects.with_class_facts(runtime.functions, agent) for agent in projects.list_agents(runtime, project)]
     return {
         "agents": [
             {**agent.model_dump(mode="json"), "last_used_at": uses.get(agent.agent_id)} for agent in found

@@ -5,6 +5,7 @@ This module owns its shape and what can be read off it; ``protocol`` owns how it
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -24,6 +25,8 @@ DEAD_ATTEMPTS = 3
 """Executions of one run that may die before its turn is failed."""
 WATCHDOG_SECONDS = 900.0
 """A run that saved nothing for so long is looked at by repair."""
+WATCHDOG_STEP = 300.0
+"""The watchdog's times are multiples of this: most saves of a turn then leave the index alone, which costs less."""
 SIGNAL_GRACE_SECONDS = 5.0
 """How long repair leaves a signal to the process that is just about to send it."""
 
@@ -198,4 +201,5 @@ def due_at(conversation: Conversation, now: float) -> float | None:
     if conversation.run.status is not RunStatus.RUNNING:
         return None
     undecided = [entry.expires_at for entry in conversation.proposals if entry.outcome is None]
-    return max([now + WATCHDOG_SECONDS, *(expiry + 60.0 for expiry in undecided)])
+    latest = max([now + WATCHDOG_SECONDS, *(expiry + 60.0 for expiry in undecided)])
+    return math.ceil(latest / WATCHDOG_STEP) * WATCHDOG_STEP

@@ -101,11 +101,6 @@ def prompt(thread_id: str, turn: int, step: int) -> str:
     return f"PROMPT#{thread_id}#{turn:08d}#{step:04d}"
 
 
-def reply(thread_id: str, turn: int) -> str:
-    """A turn's reply."""
-    return f"REPLY#{thread_id}#{turn:08d}"
-
-
 def run_record(generation: int) -> str:
     """A closed run, for the chain of runs."""
     return f"RUN#{generation:08d}"

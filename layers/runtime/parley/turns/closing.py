@@ -20,18 +20,8 @@ from parley.turns.runtime import Runtime
 from parley.turns.task import Scope, Task
 
 
-class Reply(Value):
-    """A turn's reply, kept under its reference ``{thread_id}/{turn}``."""
-
-    thread_id: str
-    turn: int
-    message_id: str
-    content: str
-    finish_reason: str | None = None
-
-
 def reply_ref(thread_id: str, turn: int) -> str:
-    """The reference of a reply: stable, so that a repeated write is the same row."""
+    """The reference of a turn's reply: its last assistant's message, which has one deterministic key."""
     return f"{thread_id}/{turn}"
 
 

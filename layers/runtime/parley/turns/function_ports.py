@@ -44,7 +44,9 @@ class FunctionSpec:
 
 
 class Functions(Protocol):
-    """The registered function classes."""
+    """The registered function classes; the same for as long as the process lives."""
+
+    def __hash__(self) -> int: ...
 
     def call(self, call: FunctionCall) -> FunctionOutcome:
         """Run it. Never raises for what a model or a function did wrong: that is an outcome with ``ok=False``."""

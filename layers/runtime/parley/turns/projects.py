@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from enum import StrEnum
+from functools import lru_cache
 
 from pydantic import Field
 
@@ -13,8 +14,9 @@ from parley.domain.conversation import Conversation
 from parley.domain.errors import InvalidRequest, NotFound
 from parley.domain.values import Value
 from parley.turns import conversations
+from parley.turns.function_ports import Functions
 from parley.turns.ports import ConditionFailed
-from parley.turns.records import Stored, load, parse, put
+from parley.turns.records import Stored, load, parse, put, whole_body
 from parley.turns.runtime import Runtime
 
 AGENT_LIMIT = 200
@@ -121,19 +123,28 @@ def read_agent(runtime: Runtime, project_id: str, agent_id: str) -> Agent:
 
 def get_agent(runtime: Runtime, project_id: str, agent_id: str) -> Agent:
     """An agent ready to work: what its functions leave open is taken from their classes. Raises NotFound."""
-    return with_class_facts(runtime, read_agent(runtime, project_id, agent_id))
+    item = runtime.store.get(keys.project_partition(project_id), keys.agent(agent_id))
+    if item is None:
+        raise not_found("agent")
+    return _ready_agent(runtime.functions, whole_body(runtime, item))
 
 
-def with_class_facts(runtime: Runtime, agent: Agent) -> Agent:
+@lru_cache(maxsize=256)
+def _ready_agent(functions: Functions, body: str) -> Agent:
+    """Every task of a turn wants the same agent: it is read each time, and put together once per text."""
+    return with_class_facts(functions, Agent.model_validate_json(body))
+
+
+def with_class_facts(functions: Functions, agent: Agent) -> Agent:
     """The agent with description, parameters and confirmation of its functions filled in from their classes."""
-    return agent.but(functions=tuple(_filled(runtime, function) for function in agent.functions))
+    return agent.but(functions=tuple(_filled(functions, function) for function in agent.functions))
 
 
-def _filled(runtime: Runtime, function: AgentFunction) -> AgentFunction:
+def _filled(functions: Functions, function: AgentFunction) -> AgentFunction:
     implementation = function.implementation
     spec = None
     if isinstance(implementation, ClassFunction):
-        spec = runtime.functions.spec(implementation.class_name)
+        spec = functions.spec(implementation.class_name)
     described, schema, confirm, question = (
         (spec.description, spec.parameters, spec.requires_user_confirmation, spec.confirmation_question)
         if spec

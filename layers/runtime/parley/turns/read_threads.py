@@ -13,7 +13,6 @@ from parley.domain.messages import Message, MessageKind
 from parley.domain.proposals import Proposal
 from parley.turns import projects
 from parley.turns.calls import read_proposal
-from parley.turns.closing import Reply
 from parley.turns.records import load, parse
 from parley.turns.runtime import Runtime
 from parley.turns.task import Subthread
@@ -138,7 +137,12 @@ def shown_message(message: Message) -> dict[str, Any]:
 def read_reply(runtime: Runtime, user_id: str, project_id: str, thread_id: str, turn: int) -> dict[str, Any]:
     """The reply behind a reference."""
     projects.require_thread(runtime, user_id, project_id, thread_id)
-    found = load(runtime, keys.thread_partition(thread_id), keys.reply(thread_id, turn), Reply)
-    if found is None:
-        raise projects.not_found("reply")
-    return found.value.model_dump()
+    items = runtime.store.query(
+        keys.thread_partition(thread_id), keys.messages(thread_id, turn), limit=PAGE_LIMIT, descending=True
+    )
+    for item in items:
+        message = parse(runtime, item, Message).value
+        if message.kind is MessageKind.ASSISTANT_MESSAGE:
+            content, reason = message.content, message.finish_reason
+            return {"thread_id": thread_id, "turn": turn, "content": content, "finish_reason": reason}
+    raise projects.not_found("reply")

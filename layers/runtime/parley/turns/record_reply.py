@@ -12,10 +12,10 @@ from parley.domain.proposals import Outcome
 from parley.domain.protocol import enter_phase
 from parley.turns import conversations, history
 from parley.turns.calls import REFUSALS
-from parley.turns.closing import Reply, after_turn, close_open_calls, finish, reply_ref, withdraw_proposals
+from parley.turns.closing import after_turn, close_open_calls, finish, reply_ref, withdraw_proposals
 from parley.turns.event_log import EventLog
 from parley.turns.invoke_model import message_end
-from parley.turns.records import put, put_once
+from parley.turns.records import put
 from parley.turns.runtime import Runtime
 from parley.turns.task import Scope, Task, enter, open_log
 
@@ -43,19 +43,11 @@ def record_reply(runtime: Runtime, task: Task) -> dict[str, Any]:
         known=scope.stored,
     )
     recorded = Scope(stored, scope.thread_id, scope.agent_id, scope.turn)
-    _record(runtime, recorded, log, message)
+    _record(recorded, log, message)
     return _after(finish(runtime, task, recorded, log, message))
 
 
-def _record(runtime: Runtime, scope: Scope, log: EventLog, message: Message) -> None:
-    reply = Reply(
-        thread_id=scope.thread_id,
-        turn=scope.turn,
-        message_id=message.id,
-        content=message.content,
-        finish_reason=message.finish_reason,
-    )
-    put_once(runtime, scope.partition, keys.reply(scope.thread_id, scope.turn), reply)
+def _record(scope: Scope, log: EventLog, message: Message) -> None:
     ref = reply_ref(scope.thread_id, scope.turn)
     ended = scope.event(EventName.ThreadEnd, f"turn:{scope.turn}:end", reply_ref=ref)
     ended.data["turn"] = scope.turn

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -20,6 +22,7 @@ from parley.embedded.server.app import Application
 from parley.embedded.server.contracts import Service
 
 _STOP_SECONDS = 3
+_SWITCH_SECONDS = 0.0005
 _START_SECONDS = 15.0
 
 
@@ -61,6 +64,7 @@ class EmbeddedServer:
             self._started.set()
             on_started()
 
+        _share_the_interpreter()
         application = Application(service)
         self._uvicorn = _Uvicorn(_config(application), started)
         with self._signals(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
@@ -109,6 +113,15 @@ class EmbeddedServer:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _share_the_interpreter() -> None:
+    """One turn passes through several threads: a waiting one is let in sooner than after Python's usual 5 ms.
+
+    What was imported so far lives as long as the process: the garbage collector need not look at it again.
+    """
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    gc.freeze()
 
 
 def listen(host: str, port: int) -> socket.socket:
