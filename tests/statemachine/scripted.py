@@ -20,13 +20,19 @@ from parley.embedded.database import Database
 from parley.embedded.interpreter import Interpreter
 from parley.embedded.orchestrator import EmbeddedOrchestrator
 from parley.turns.ports import ExecutionStatus, Orchestrator, StateVisit
-from tests.support.machine import definition, substitutions
+from tests.support.machine import definition, lambda_tasks, substitutions
 from tests.support.moto_aws import MockedAws, wait_until
 
 WAKE = "wake"
 MACHINE_ID = "arn:aws:states:local:000000000000:stateMachine:parley-conversation"
 ROOT = "root"
 """As an execution's name in a script: the root execution's own."""
+
+PICKED = {
+    name: [path.removeprefix("$.Payload.") for path in state.get("ResultSelector", {}).values()]
+    for name, state in lambda_tasks(definition()).items()
+}
+"""The fields that a state picks out of its handler's result: what a script leaves out is null."""
 
 Answer = Mapping[str, Any] | str
 Script = Mapping[str, Sequence[Answer]]
@@ -57,7 +63,9 @@ class Handlers:
             return {}
         if isinstance(answer, str):
             raise type(answer, (Exception,), {})("scripted")
-        return self._nested(payload, answer) if state == "OpenSubthread" else dict(answer)
+        if state == "OpenSubthread":
+            return self._nested(payload, answer)
+        return {**dict.fromkeys(PICKED[state]), **answer}
 
     def _key(self, state: str, given: dict[str, Any]) -> str:
         keys = [f"{state}:{given['call']['index']}"] if "call" in given else []

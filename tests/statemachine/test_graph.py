@@ -247,7 +247,7 @@ def test_what_could_grow_or_carry_data_is_discarded(name: str) -> None:
 def test_a_task_keeps_only_named_fields_of_its_result(name: str) -> None:
     state = LAMBDA_TASKS[name]
     assert state["ResultPath"] is None or set(state["ResultSelector"]) <= {
-        "next.$", "turn.$", "step.$", "calls.$", "wait_seconds.$", "waits.$", "name.$", "run.$",
+        "next.$", "turn.$", "step.$", "seq.$", "calls.$", "wait_seconds.$", "waits.$", "name.$", "run.$",
     }  # fmt: skip
 
 

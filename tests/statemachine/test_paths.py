@@ -14,7 +14,7 @@ from tests.support.moto_aws import mocked_aws
 SUCCEEDED, FAILED = ExecutionStatus.SUCCEEDED, ExecutionStatus.FAILED
 
 ASK = {"next": "InvokeModel", "turn": 1, "step": 1}
-RECORD = {"next": "RecordReply", "turn": 1, "step": 1, "calls": [], "wait_seconds": 0, "waits": 0}
+RECORD = {"next": "RecordReply", "turn": 1, "step": 1}
 
 
 def calls(*states: str, timeout: int = 3600) -> dict[str, Any]:

@@ -23,6 +23,8 @@ from tests.support.template import allowed_actions, resources, source
 # It ends at once: these tests walk from state to state themselves.
 NOTHING = {"StartAt": "Nothing", "States": {"Nothing": {"Type": "Succeed"}}}
 
+ABSENT = {"Ref": "AWS::NoValue"}
+
 _IAM_SERVICES = {"stepfunctions": "states", "apigatewaymanagementapi": "execute-api"}
 _IAM_ACTIONS = {
     "s3:ListObjectsV2": "s3:ListBucket",
@@ -109,7 +111,7 @@ class Deployment:
         """What a function works on: its own variables and no others."""
         if function not in self._runtimes:
             variables: Mapping[str, Any] = self._functions[function]["Environment"]["Variables"]
-            environment = {name: self._value(value) for name, value in variables.items()}
+            environment = {name: self._value(value) for name, value in variables.items() if value != ABSENT}
             self._runtimes[function] = wiring.aws_runtime(environment, clock=self.clock)
         return self._runtimes[function]
 
