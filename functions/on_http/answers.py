@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
-from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 from aws_lambda_powertools.event_handler.openapi.params import Query
-from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from parley.domain.errors import Refusal, StoreUnavailable
 
 Limit = Annotated[int, Query(ge=1, le=100, description="Entries per page")]
 Cursor = Annotated[str | None, Query(max_length=600, description="`next` of the page before")]
-
-
-def user_of(router: Router | APIGatewayHttpResolver) -> str:
-    """The caller: the JWT's ``sub``, checked by the API's authorizer."""
-    event = cast(APIGatewayProxyEventV2, router.current_event)
-    claims = event.request_context.authorizer.jwt_claim
-    return str(claims["sub"])
 
 
 def install(app: APIGatewayHttpResolver) -> None:

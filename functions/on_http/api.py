@@ -6,12 +6,11 @@ import json
 from functools import cache
 from typing import Any
 
-from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
-
 import parley
 from on_http import answers, confirmations, projects, threads
+from on_http.resolver import Resolver
 
-app = APIGatewayHttpResolver(enable_validation=True)
+app = Resolver()
 answers.install(app)
 for module in (threads, confirmations, projects):
     app.include_router(module.router)

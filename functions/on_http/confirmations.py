@@ -6,7 +6,7 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler.api_gateway import Router
 
-from on_http.answers import user_of
+from on_http.resolver import current_user
 from parley import wiring
 from parley.turns.decide import DecisionRequest, DecisionResult, decide, pending_proposals
 from parley.turns.read_threads import shown_proposal
@@ -17,13 +17,13 @@ router = Router()  # type: ignore[no-untyped-call]
 @router.post("/confirmations/<proposal_id>", tags=["confirmations"])
 def confirm(proposal_id: str, request: DecisionRequest) -> DecisionResult:
     """Approve or decline a proposed action."""
-    return decide(wiring.runtime(), user_of(router), proposal_id, request)
+    return decide(wiring.runtime(), current_user(), proposal_id, request)
 
 
 @router.get("/api/projects/<project>/confirmations", tags=["confirmations"])
 def pending(project: str) -> dict[str, Any]:
     """What waits for a decision of the caller."""
-    waiting = pending_proposals(wiring.runtime(), user_of(router), project)
+    waiting = pending_proposals(wiring.runtime(), current_user(), project)
     return {"confirmations": [_shown(proposal) for proposal in waiting]}
 
 

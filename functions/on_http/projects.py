@@ -8,7 +8,7 @@ from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.openapi.params import Path
 from pydantic import BaseModel, Field
 
-from on_http.answers import user_of
+from on_http.resolver import current_user
 from parley import wiring
 from parley.domain.agents import NAME_PATTERN, Agent
 from parley.domain.errors import InvalidRequest
@@ -30,23 +30,26 @@ class NewProject(BaseModel):
 @router.post("/api/projects", tags=["projects"])
 def create_project(project: NewProject) -> Project:
     """Create a project; the caller becomes its owner."""
-    return projects.create_project(wiring.runtime(), user_of(router), project.name)
+    return projects.create_project(wiring.runtime(), current_user(), project.name)
 
 
 @router.put("/api/projects/<project>/members/<user>", tags=["projects"])
 def put_member(project: str, user: str, member: Member) -> Member:
     """Give a user a role in a project; owners only."""
-    projects.require_owner(wiring.runtime(), user_of(router), project)
+    projects.require_owner(wiring.runtime(), current_user(), project)
     return projects.set_member(wiring.runtime(), project, user, member.role)
 
 
 @router.get(AGENTS, tags=["agents"])
 def agents(project: str) -> dict[str, Any]:
     """The project's agents with their functions, predefined messages and the caller's last use."""
-    runtime, caller = wiring.runtime(), user_of(router)
+    runtime, caller = wiring.runtime(), current_user()
     projects.require_member(runtime, caller, project)
     uses = projects.last_uses(runtime, project, caller)
-    found = [projects.with_class_facts(runtime.functions, agent) for agent in projects.list_agents(runtime, project)]
+    found = [
+        projects.with_class_facts(runtime.functions, agent)
+        for agent in projects.list_agents(runtime, project)
+    ]
     return {
         "agents": [
             {**agent.model_dump(mode="json"), "last_used_at": uses.get(agent.agent_id)} for agent in found
@@ -57,14 +60,14 @@ def agents(project: str) -> dict[str, Any]:
 @router.get(f"{AGENTS}/<agent>", tags=["agents"])
 def get_agent(project: str, agent: AgentId) -> Agent:
     """An agent."""
-    projects.require_member(wiring.runtime(), user_of(router), project)
+    projects.require_member(wiring.runtime(), current_user(), project)
     return projects.read_agent(wiring.runtime(), project, agent)
 
 
 @router.put(f"{AGENTS}/<agent>", tags=["agents"])
 def put_agent(project: str, agent: AgentId, body: Agent) -> Agent:
     """Add or replace an agent; owners only."""
-    projects.require_owner(wiring.runtime(), user_of(router), project)
+    projects.require_owner(wiring.runtime(), current_user(), project)
     if body.agent_id != agent:
         raise InvalidRequest("invalid_request", f"agent_id: must be {agent}, as in the path.")
     return projects.put_agent(wiring.runtime(), project, body)
@@ -90,4 +93,4 @@ def providers() -> dict[str, Any]:
 @router.post("/api/socket-tickets", tags=["sockets"])
 def socket_ticket() -> dict[str, str]:
     """A one-use ticket for the WebSocket API, valid for 60 s."""
-    return {"ticket": issue_ticket(wiring.runtime(), user_of(router))}
+    return {"ticket": issue_ticket(wiring.runtime(), current_user())}

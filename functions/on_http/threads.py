@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.openapi.params import Header, Path, Query
 
-from on_http.answers import Cursor, Limit, user_of
+from on_http.answers import Cursor, Limit
+from on_http.resolver import current_user
 from parley import wiring
 from parley.turns import accept_message, read_events, read_runs, read_threads
 from parley.turns.accept_message import MessageAccepted, NewMessage
@@ -27,27 +28,27 @@ def _keyed(message: NewMessage, key: str | None) -> NewMessage:
 @router.post("/api/projects/<project>/agents/<agent>/chat", tags=["threads"])
 def start(project: str, agent: str, message: NewMessage, key: IdempotencyKey = None) -> MessageAccepted:
     """Start a conversation; answers before any AI work."""
-    caller = user_of(router)
+    caller = current_user()
     return accept_message.start_thread(wiring.runtime(), caller, project, agent, _keyed(message, key))
 
 
 @router.post(THREAD, tags=["threads"])
 def post(project: str, thread: str, message: NewMessage, key: IdempotencyKey = None) -> MessageAccepted:
     """Continue a conversation."""
-    caller = user_of(router)
+    caller = current_user()
     return accept_message.continue_thread(wiring.runtime(), caller, project, thread, _keyed(message, key))
 
 
 @router.get(THREADS, tags=["threads"])
 def threads(project: str, limit: Limit = 20, cursor: Cursor = None) -> dict[str, Any]:
     """The caller's threads, newest first."""
-    return read_threads.list_threads(wiring.runtime(), user_of(router), project, limit, cursor)
+    return read_threads.list_threads(wiring.runtime(), current_user(), project, limit, cursor)
 
 
 @router.get(THREAD, tags=["threads"])
 def status(project: str, thread: str) -> dict[str, Any]:
     """A thread as it stands."""
-    return read_threads.thread_status(wiring.runtime(), user_of(router), project, thread)
+    return read_threads.thread_status(wiring.runtime(), current_user(), project, thread)
 
 
 @router.get(f"{THREAD}/messages", tags=["threads"])
@@ -56,14 +57,14 @@ def messages(
 ) -> dict[str, Any]:
     """The messages that a person sees, oldest first."""
     return read_threads.list_messages(
-        wiring.runtime(), user_of(router), project, thread, limit, cursor, subthread
+        wiring.runtime(), current_user(), project, thread, limit, cursor, subthread
     )
 
 
 @router.get(f"{THREAD}/replies/<turn>", tags=["threads"])
 def reply(project: str, thread: str, turn: Number) -> dict[str, Any]:
     """The reply behind a reference."""
-    return read_threads.read_reply(wiring.runtime(), user_of(router), project, thread, turn)
+    return read_threads.read_reply(wiring.runtime(), current_user(), project, thread, turn)
 
 
 @router.get(f"{THREAD}/events", tags=["threads"])
@@ -76,23 +77,23 @@ def events(
 ) -> dict[str, Any]:
     """The event log behind `after`; waits up to `wait` seconds if nothing is there yet."""
     return read_events.read_events(
-        wiring.runtime(), user_of(router), project, thread, after=after, limit=limit, wait=wait
+        wiring.runtime(), current_user(), project, thread, after=after, limit=limit, wait=wait
     )
 
 
 @router.get(f"{THREAD}/runs", tags=["runs"])
 def runs(project: str, thread: str) -> dict[str, Any]:
     """The chain of runs."""
-    return read_runs.list_runs(wiring.runtime(), user_of(router), project, thread)
+    return read_runs.list_runs(wiring.runtime(), current_user(), project, thread)
 
 
 @router.get(f"{THREAD}/runs/<generation>", tags=["runs"])
 def run(project: str, thread: str, generation: Number) -> dict[str, Any]:
     """One run's states and model calls."""
-    return read_runs.read_run(wiring.runtime(), user_of(router), project, thread, generation)
+    return read_runs.read_run(wiring.runtime(), current_user(), project, thread, generation)
 
 
 @router.post(f"{THREAD}/cancel", tags=["threads"])
 def stop(project: str, thread: str) -> dict[str, bool]:
     """Ask the current turn to stop."""
-    return {"cancelled": cancel(wiring.runtime(), user_of(router), project, thread)}
+    return {"cancelled": cancel(wiring.runtime(), current_user(), project, thread)}

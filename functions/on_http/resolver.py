@@ -1,0 +1,66 @@
+"""The Powertools resolver, made fit for a process that answers several requests at once.
+
+A Lambda answers one at a time, so Powertools keeps the current event and its context on the class. The embedded
+server calls the same handler from many threads: without this, one caller's request could be answered as another's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
+from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
+
+_event: ContextVar[APIGatewayProxyEventV2] = ContextVar("event")
+_context: ContextVar[dict[str, Any]] = ContextVar("context")
+
+
+def current_user() -> str:
+    """The caller of this thread's request: the JWT's ``sub``, checked by the API's authorizer."""
+    authorizer = _event.get().request_context.authorizer
+    if authorizer is None:
+        raise LookupError("the request came past the authorizer")
+    return str(authorizer.jwt_claim["sub"])
+
+
+class Resolver(APIGatewayHttpResolver):
+    """Holds the current request in context variables: each thread sees its own."""
+
+    def __init__(self) -> None:
+        self._before_requests: dict[str, Any] = {}
+        self._building = threading.Lock()
+        super().__init__(enable_validation=True)
+
+    @property
+    def current_event(self) -> APIGatewayProxyEventV2:  # type: ignore[override]
+        """The event that this thread answers."""
+        return _event.get()
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What Powertools and the routes keep about the request that this thread answers."""
+        return _context.get(self._before_requests)
+
+    @context.setter
+    def context(self, value: dict[str, Any]) -> None:
+        self._before_requests = value
+
+    def resolve(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+        """Answer one request."""
+        mine = _event.set(APIGatewayProxyEventV2(dict(event)))
+        kept = _context.set({})
+        try:
+            return super().resolve(event, context)
+        finally:
+            _context.reset(kept)
+            _event.reset(mine)
+
+    def _call_route(self, route: Any, route_arguments: dict[str, str]) -> Any:
+        # Powertools builds a route's stack of middlewares at its first call: twice, if two come at once.
+        with self._building:
+            if not route._middleware_stack_built:
+                route._build_middleware_stack(router_middlewares=self._router_middlewares, app=self)
+        return super()._call_route(route, route_arguments)
