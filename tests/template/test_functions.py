@@ -1,13 +1,18 @@
 """The Lambda functions: their code, their time, their settings, their logs."""
 
 import importlib
+import os
+import re
+import subprocess
+import sys
+import tomllib
 
 import pytest
 
 from parley import wiring
 from parley.providers.http import TimeLimits
 from parley.turns.runtime import Settings
-from tests.support.machine import definition, lambda_tasks, substitutions
+from tests.support.machine import ROOT, definition, lambda_tasks, substitutions
 from tests.support.template import resources, source
 
 FUNCTIONS = resources("AWS::Lambda::Function")
@@ -115,3 +120,23 @@ def test_repair_runs_every_minute_and_when_an_execution_dies() -> None:
     assert pattern["detail-type"] == ["Step Functions Execution Status Change"]
     assert set(pattern["detail"]["status"]) == {"FAILED", "TIMED_OUT", "ABORTED"}
     assert pattern["detail"]["stateMachineArn"]
+
+
+def test_every_handler_runs_without_what_the_layer_does_not_carry() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layer = {re.split(r"[\[<>=!;]", each)[0] for each in declared["dependency-groups"]["layer"]}
+    others = {re.split(r"[\[<>=!;]", each)[0] for each in declared["project"]["dependencies"]} - layer
+    # Lambda's own runtime has boto3; these are imported under other names than they are installed by.
+    missing = sorted({"jwt" if each == "PyJWT" else each for each in others - {"boto3"}})
+    handlers = sorted(path.stem for path in (ROOT / "functions" / "on_task").glob("*.py"))
+    modules = [f"on_task.{name}" for name in handlers if name != "__init__"]
+    modules += [function["Handler"].rpartition(".")[0] for function in FUNCTIONS.values()]
+    program = (
+        "import importlib, sys\n"
+        f"sys.modules.update(dict.fromkeys({missing!r}))\n"
+        f"for name in {modules!r}: importlib.import_module(name)\n"
+        "import parley.aws.clients, parley.aws.orchestrator, parley.aws.store, parley_marketer\n"
+    )
+    paths = [str(ROOT / part) for part in ("functions", "layers/runtime", "layers/marketer")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment, timeout=60)
