@@ -6,25 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.moto_aws import MockedAws, mocked_aws
-from tests.support.systems import BACKENDS, System, aws_system, create_machine, embedded_system
+from tests.support.moto_aws import mocked_aws
+from tests.support.systems import BACKENDS, Account, System, aws_system, embedded_system, set_up
 
 
 @pytest.fixture(scope="module")
-def account() -> Iterator[tuple[MockedAws, str]]:
-    """One account per module, because making one takes a second; each test has a project of its own."""
+def account() -> Iterator[Account]:
+    """One account per module; each test has a project of its own in it."""
     with mocked_aws(pace=0.02) as aws:
-        yield aws, create_machine(aws)
+        yield set_up(aws)
 
 
 @pytest.fixture(params=BACKENDS)
 def system(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[System]:
+    """Either backend. What moto takes too long for is parametrized with ``system`` itself, or asks for ``embedded``."""
     if request.param == "embedded":
         with embedded_system(tmp_path) as system:
             yield system
         return
-    aws, machine = request.getfixturevalue("account")
-    with aws_system(aws, machine, f"p-{uuid.uuid4().hex[:8]}") as system:
+    with aws_system(request.getfixturevalue("account"), f"p-{uuid.uuid4().hex[:8]}") as system:
         yield system
 
 

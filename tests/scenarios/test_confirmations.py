@@ -143,7 +143,8 @@ def test_an_agent_may_let_the_message_wait_for_the_decision(system: System) -> N
     assert story(assert_sound(system, thread)) == [*answered("approved"), *PLAIN]
 
 
-def test_an_agent_may_refuse_messages_while_an_action_waits(system: System) -> None:
+def test_an_agent_may_refuse_messages_while_an_action_waits(embedded: System) -> None:
+    system = embedded
     thread, proposal = ask(system, on_message_while_pending="reject")
     before = len(system.items(thread))
     answer = system.request("POST", system.of_thread(thread), body={"message": "And then?"})
@@ -157,7 +158,9 @@ def test_an_agent_may_refuse_messages_while_an_action_waits(system: System) -> N
     assert story(assert_sound(system, thread)) == [*answered("refused"), *PLAIN]
 
 
-@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(
+    ("system", "first"), [("embedded", True), ("embedded", False), ("aws", True)], indirect=["system"]
+)
 def test_a_second_decision_changes_nothing_and_is_told_what_stands(system: System, first: bool) -> None:
     thread, proposal = ask(system)
     stands = "approved" if first else "declined"
@@ -215,8 +218,16 @@ def test_edited_arguments_are_checked_run_and_kept_beside_the_proposed_ones(syst
     assert '"arguments":{"text":"bread"}' in record
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-@pytest.mark.parametrize("decisions", [(True, False), (True, True)])
+@pytest.mark.parametrize(
+    ("system", "order", "decisions"),
+    [
+        ("embedded", (0, 1), (True, False)),
+        ("embedded", (1, 0), (True, False)),
+        ("embedded", (1, 0), (True, True)),
+        ("aws", (1, 0), (True, False)),
+    ],
+    indirect=["system"],
+)
 def test_two_actions_of_one_reply_are_decided_in_any_order(
     system: System, order: tuple[int, int], decisions: tuple[bool, bool]
 ) -> None:

@@ -183,7 +183,9 @@ def test_the_end_command_completes_the_conversation_for_good(system: System) -> 
     assert system.status(thread)["turns"] == 1
 
 
-@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(
+    ("system", "first"), [("embedded", True), ("embedded", False), ("aws", False)], indirect=["system"]
+)
 def test_the_end_command_waits_for_the_messages_before_it(system: System, first: bool) -> None:
     system.agent(script=[{"when": "first", "text": "One.", **THINK}])
     if first:

@@ -20,7 +20,16 @@ def error(name: str, **fields: Any) -> dict[str, Any]:
     return {"error": {"type": name, **fields}}
 
 
-@pytest.mark.parametrize("name", ["ProviderOverloaded", "ProviderTimeout", "StreamCut"])
+@pytest.mark.parametrize(
+    ("system", "name"),
+    [
+        ("embedded", "ProviderOverloaded"),
+        ("embedded", "ProviderTimeout"),
+        ("embedded", "StreamCut"),
+        ("aws", "StreamCut"),
+    ],
+    indirect=["system"],
+)
 def test_a_stream_that_breaks_off_begins_again_and_the_client_is_told_to_drop_the_part(
     system: System, name: str
 ) -> None:
@@ -36,7 +45,9 @@ def test_a_stream_that_breaks_off_begins_again_and_the_client_is_told_to_drop_th
     assert {data["attempt"] for data in named(events, "StreamMessageChunk")} == {1, 2}
 
 
-@pytest.mark.parametrize("retry_after", [5.0, 40.0])
+@pytest.mark.parametrize(
+    ("system", "retry_after"), [("embedded", 5.0), ("embedded", 40.0), ("aws", 40.0)], indirect=["system"]
+)
 def test_a_provider_that_asks_for_time_gets_it(system: System, retry_after: float) -> None:
     system.agent(script=[{"text": "Now.", **error("ProviderRateLimited", retry_after=retry_after, times=1)}])
     thread = system.start("Hello", "talker")
@@ -49,12 +60,8 @@ def test_a_provider_that_asks_for_time_gets_it(system: System, retry_after: floa
         assert system.clock.now() - before >= retry_after
 
 
-@pytest.mark.parametrize(
-    ("name", "retryable"), [("ProviderUnauthorized", False), ("ProviderRejectedRequest", False)]
-)
-def test_a_failure_that_no_retry_cures_ends_the_turn_with_plain_words(
-    system: System, name: str, retryable: bool
-) -> None:
+def test_a_failure_that_no_retry_cures_ends_the_turn_with_plain_words(system: System) -> None:
+    name = "ProviderUnauthorized"
     system.agent(script=[{"when": "fail", **error(name, message="no such key"), "text": "x"}])
     thread = system.start("fail", "talker")
     system.say(thread, "Hello again")
@@ -62,14 +69,15 @@ def test_a_failure_that_no_retry_cures_ends_the_turn_with_plain_words(
     events = assert_sound(system, thread)
     assert story(events) == ["UserMessage", "ThreadStart", "TurnFailed", *PLAIN]
     (failed,) = named(events, "TurnFailed")
-    assert failed == {"type": name, "message": "scripted: no such key", "retryable": retryable}
+    assert failed == {"type": name, "message": "scripted: no such key", "retryable": False}
     kinds = [message["kind"] for message in system.messages(thread)]
     assert kinds == ["USER_MESSAGE", "TURN_FAILED", "USER_MESSAGE", "ASSISTANT_MESSAGE"]
     assert system.status(thread)["last_reply_ref"] == f"{thread}/2"
     assert system.request("GET", system.of_thread(thread, "/replies/1")).status == 404
 
 
-def test_a_provider_that_stays_away_is_tried_five_times(system: System) -> None:
+def test_a_provider_that_stays_away_is_tried_five_times(embedded: System) -> None:
+    system = embedded
     system.agent(script=[{"when": "fail", **error("ProviderUnavailable"), "text": "x"}])
     thread = system.start("fail", "talker")
     system.rest(thread, turns=1, moving=5.0)
@@ -78,7 +86,8 @@ def test_a_provider_that_stays_away_is_tried_five_times(system: System) -> None:
     assert named(events, "TurnFailed")[0]["retryable"] is True
 
 
-def test_a_turn_that_fails_after_its_calls_leaves_a_history_that_goes_on(system: System) -> None:
+def test_a_turn_that_fails_after_its_calls_leaves_a_history_that_goes_on(embedded: System) -> None:
+    system = embedded
     script = [
         {"tool_calls": [{"name": "note", "arguments": {"text": "milk"}}]},
         {**error("ProviderQuotaExceeded"), "text": "x"},

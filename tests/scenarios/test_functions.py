@@ -84,7 +84,10 @@ def test_calls_that_cannot_succeed_are_answered_so_and_the_turn_goes_on(system: 
     assert told(system, thread)[0][0].startswith("Validation failed: ")
 
 
-def test_a_model_that_never_stops_calling_is_asked_for_a_final_answer_without_tools(system: System) -> None:
+def test_a_model_that_never_stops_calling_is_asked_for_a_final_answer_without_tools(
+    embedded: System,
+) -> None:
+    system = embedded
     script = [{"when": "go", "tool_calls": [call("note", {"text": f"{n}"})]} for n in range(5)]
     system.agent(functions=[agent_function(Note)], script=script, max_iterations=2)
     thread = system.start("go", "talker")
@@ -168,7 +171,8 @@ def test_subagents_of_one_reply_work_side_by_side(system: System) -> None:
         assert story(inner) == ["sub:SubthreadUserMessage", *SUB_REPLY]
 
 
-def test_subagents_nest_three_deep_and_no_deeper(system: System) -> None:
+def test_subagents_nest_three_deep_and_no_deeper(embedded: System) -> None:
+    system = embedded
     deeper = {"tool_calls": [call("deeper", {"wish": "go on"})]}
     system.agent(functions=[hand_over("deeper", "talker")], script=[{"when": "go on", **deeper}])
     thread = system.start("go on", "talker")
@@ -184,7 +188,8 @@ def test_subagents_nest_three_deep_and_no_deeper(system: System) -> None:
     assert sum(parent == thread for parent in parents.values()) == 1
 
 
-def test_a_subagent_may_keep_its_context_from_call_to_call(system: System) -> None:
+def test_a_subagent_may_keep_its_context_from_call_to_call(embedded: System) -> None:
+    system = embedded
     system.agent("helper")
     again = {"when": "ask", "tool_calls": [call("help", {"wish": "know more"})]}
     for preserve in (True, False):

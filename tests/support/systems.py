@@ -304,6 +304,11 @@ class System:
         projects.put_agent(self.runtime, self.project, Agent.model_validate(facts))
         return agent_id
 
+    def change_settings(self, **changes: Any) -> None:
+        """Change settings of the installation."""
+        self.runtime = replace(self.runtime, settings=replace(self.runtime.settings, **changes))
+        wiring.use(self.runtime)
+
     def member(self, user: str, role: Role = Role.MEMBER) -> str:
         """Make somebody a member of the project."""
         projects.ensure_member(self.runtime, self.project, user, role)
@@ -376,30 +381,38 @@ def embedded_system(folder: Path, project: str = "demo") -> Iterator[System]:
         wiring.use(None)
 
 
-@contextmanager
-def aws_system(account: MockedAws, machine: str, project: str) -> Iterator[System]:
-    """Parley in a mocked account; ``machine`` is the ARN that ``create_machine`` gave."""
+@dataclass(frozen=True)
+class Account:
+    """A mocked account with the shipped state machine, and Parley's clients of it: slow to make, so it is shared."""
+
+    aws: MockedAws
+    clock: MovableClock
+    runtime: Runtime
+
+
+def set_up(account: MockedAws) -> Account:
+    """Parley in a mocked account, once."""
     clock = MovableClock(time.time())
+    arns = {f"{name}Arn": account.function_arn(name) for name in wiring.TASK_FUNCTIONS}
     environment = {
         "PARLEY_TABLE": account.table,
         "PARLEY_BUCKET": account.bucket,
-        "PARLEY_STATE_MACHINE_ARN": machine,
+        "PARLEY_STATE_MACHINE_ARN": account.create_machine(wiring.definition(arns)),
         "PARLEY_SOCKET_ENDPOINT": account.socket_endpoint,
     }
-    inner = wiring.aws_runtime(environment, clock=clock)
     tasks = wiring.handler(wiring.TASK_HANDLER)
     account.functions = lambda name, payload: tasks(payload, name)
-    system = _system("aws", inner, clock, project, inner.pusher)
+    return Account(account, clock, wiring.aws_runtime(environment, clock=clock))
+
+
+@contextmanager
+def aws_system(account: Account, project: str) -> Iterator[System]:
+    """A project of its own in the account; what still runs at the end is stopped."""
+    system = _system("aws", account.runtime, account.clock, project, account.runtime.pusher)
     try:
         yield system
     finally:
-        clock.advance(10 * HELD)
+        account.clock.advance(10 * HELD)
         for name in system.orchestrator.names:
             system.orchestrator.stop(name, "the test is over")
         wiring.use(None)
-
-
-def create_machine(account: MockedAws) -> str:
-    """The shipped state machine in a mocked account; its ARN."""
-    arns = {f"{name}Arn": account.function_arn(name) for name in wiring.TASK_FUNCTIONS}
-    return account.create_machine(wiring.definition(arns))
