@@ -83,6 +83,13 @@ function bind() {
   window.addEventListener("hashchange", () => location.hash.includes("token=") && location.reload());
 }
 
+// The agent used last, or the one that the command line talks to as well.
+function usualAgent() {
+  const used = agents.filter((agent) => agent.last_used_at).sort((a, b) => b.last_used_at - a.last_used_at);
+  const general = agents.find((agent) => agent.agent_id === "general-assistant");
+  return (used[0] ?? general ?? agents[0])?.agent_id ?? "";
+}
+
 async function signIn(token, project) {
   const candidate = new Api(token, project);
   try {
@@ -103,6 +110,7 @@ async function signIn(token, project) {
       return option;
     }),
   );
+  $("agent").value = usualAgent();
   view = new View($("log"), { onDecide: decide });
   feed = new Feed(api, { onEvent: happened, onState: connected, onFailure: feedFailed });
   open(null);

@@ -110,7 +110,7 @@ def test_a_failed_turn_is_said_and_ends_with_status_1(parley, server):
 
 
 def test_a_reply_that_does_not_come_is_given_up(parley, server):
-    put_agent(server, "asleep", [{"text": "late", "delay": 60}])
+    put_agent(server, "asleep", [{"text": "late", "delay": 10}])
     status, shown = parley("chat", "--agent", "asleep", "--message", "Hello", "--timeout", "1")
     assert status == 1
     assert shown.err == "parley: no reply: nothing happened for 1 seconds\n"
@@ -165,7 +165,7 @@ def test_a_thread_can_be_looked_at(parley, server):
 
 
 def test_ctrl_c_cancels_the_turn(server):
-    put_agent(server, "thinker", [{"text": "a long thought", "delay": 60}])
+    put_agent(server, "thinker", [{"text": "a long thought", "delay": 10}])
     arguments = ["--agent", "thinker", "--message", "Hello", "--data", str(server.data)]
     with Command("chat", *arguments) as chatting:
         chatting.until_it_shows("you    Hello")
