@@ -28,11 +28,7 @@ def braces(path: str) -> str:
 
 def resolver_routes() -> set[tuple[str, str]]:
     """What the Powertools resolver answers."""
-    return {
-        (method, braces(route.openapi_path))
-        for route in app._static_routes + app._dynamic_routes
-        for method in ([route.method] if isinstance(route.method, str) else route.method)
-    }
+    return {(route.method, braces(route.openapi_path)) for route in app._static_routes + app._dynamic_routes}
 
 
 def test_the_template_and_the_resolver_name_the_same_routes() -> None:
