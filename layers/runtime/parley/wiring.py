@@ -7,20 +7,17 @@ and ``use(installation.runtime)``; the very same handlers then work on that.
 from __future__ import annotations
 
 import importlib
-import json
 import os
-import threading
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
+from parley.assets import TASK_FUNCTIONS, TASK_HANDLER, data_folder, definition, handler
 from parley.clock import SystemClock
-from parley.domain import keys
+from parley.installation import WORKERS, Choices, Durability, Installation, open_folder
 from parley.providers.registry import ProviderRegistry
 from parley.tools.registry import FunctionRegistry
 from parley.turns import projects
@@ -28,6 +25,7 @@ from parley.turns.ports import Clock, Secrets
 from parley.turns.repair import Repaired
 from parley.turns.runtime import DAY, Runtime, Settings
 
+__all__ = ["TASK_FUNCTIONS", "TASK_HANDLER", "Installation", "data_folder", "definition", "handler"]
 ENVIRONMENT = frozenset(
     {
         "PARLEY_BACKEND",
@@ -46,11 +44,6 @@ ENVIRONMENT = frozenset(
 
 DEMO_PROJECT = "demo"
 DEMO_PACK = "parley_marketer"
-MACHINE = "arn:aws:states:local:000000000000:stateMachine:parley-conversation"
-TASK_HANDLER = "on_task.dispatch.handler"
-TASK_FUNCTIONS = ("ModelTasksFunction", "ToolTasksFunction", "ThreadTasksFunction")
-LEASE_SECONDS = 700.0
-"""Longer than any Task's own limit: a lease that ends means a worker that died, never one that is slow."""
 
 _used: Runtime | None = None
 
@@ -73,7 +66,10 @@ def _from_environment() -> Runtime:
         raise RuntimeError(
             f"PARLEY_BACKEND is {backend!r}; a deployed function has aws, a laptop runs parley serve or parley chat"
         )
-    return aws_runtime(os.environ)
+    built = aws_runtime(os.environ)
+    if demo_user := os.environ.get("PARLEY_DEMO_USER"):
+        ensure_demo(built, demo_user)
+    return built
 
 
 def aws_runtime(environment: Any, *, clock: Clock | None = None) -> Runtime:
@@ -139,29 +135,6 @@ def no_color() -> bool:
     return bool(os.environ.get("NO_COLOR"))
 
 
-def data_folder(name: str) -> Path:
-    """A folder of data that comes along: in the installed package, or in the clone that it is run from."""
-    package = Path(__file__).parent
-    installed = package / "_data" / name
-    return installed if installed.is_dir() else package.parents[2] / name
-
-
-def definition(substitutions: dict[str, str]) -> dict[str, Any]:
-    """The state machine with its ``${Name}`` replaced."""
-    text = (data_folder("statemachine") / "conversation.asl.json").read_text()
-    for name, value in substitutions.items():
-        text = text.replace(f"${{{name}}}", value)
-    parsed: dict[str, Any] = json.loads(text)
-    return parsed
-
-
-def handler(path: str) -> Callable[[Any, Any], Any]:
-    """The handler that a template's ``Handler`` names."""
-    module, _, function = path.rpartition(".")
-    found: Callable[[Any, Any], Any] = getattr(importlib.import_module(module), function)
-    return found
-
-
 def ensure_demo(runtime: Runtime, user_id: str) -> None:
     """The demo project with its agents and data, once; the user becomes its owner."""
     project = projects.Project(project_id=DEMO_PROJECT, name="Demo")
@@ -183,106 +156,34 @@ def count_repairs(done: Repaired) -> None:
     metrics.flush_metrics()
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
-    """An open data folder: the embedded runtime and the parts around it."""
-
-    runtime: Runtime
-    interpreter: Any
-    hub: Any
-    issuer: Any
-    lock: Any
-    database: Any
-
-    def purge(self) -> int:
-        """Delete expired items, as DynamoDB's TTL does."""
-        purged: int = self.runtime.store.purge_expired()  # type: ignore[attr-defined]
-        return purged
-
-    def close(self) -> None:
-        """Stop working on the folder and give it up; what is under way goes on at the next opening."""
-        self.interpreter.close()
-        self.database.close()
-        self.lock.release()
-
-
 def embedded(
     data: Path,
     *,
     clock: Any = None,
-    synchronous: Literal["NORMAL", "FULL"] | None = None,
-    workers: int = 64,
+    synchronous: Durability | None = None,
+    workers: int = WORKERS,
     demo_user: str | None = "dev",
 ) -> Installation:
-    """Open a data folder: take its lock, carry on with what was under way. Raises FolderLocked, StorageError."""
-    from parley.embedded import blobs, database, interpreter, issuer, lock, orchestrator, sockets, store
-
-    clock = clock or SystemClock()
-    durability = synchronous or _durability()
-    folder_lock = lock.FolderLock.acquire(data)
+    """Open a data folder for this process's handlers. Raises FolderLocked and StorageError."""
+    choices = Choices(
+        secrets=_EnvironmentFirst(os.environ),
+        settings=_settings(os.environ, chunk_milliseconds=50),
+        packs=_modules(os.environ.get("PARLEY_PACKS", DEMO_PACK)),
+        synchronous=synchronous or _durability(),
+        workers=workers,
+    )
+    installation = open_folder(data, choices, clock)
     try:
-        opened = database.Database(data / "parley.db", synchronous=durability)
-        machine = interpreter.Interpreter(
-            opened,
-            {MACHINE: definition({f"{name}Arn": name for name in TASK_FUNCTIONS})},
-            _invoke,
-            clock,
-            workers=workers,
-            lease_seconds=LEASE_SECONDS,
-            on_closed=_repair_failed,
-        )
-        table = store.SqliteStore(opened, clock)
-        hub = sockets.SocketHub()
-        runtime = Runtime(
-            store=table,
-            blobs=blobs.FolderBlobs(data / "blobs", synchronous=durability),
-            orchestrator=orchestrator.EmbeddedOrchestrator(machine, MACHINE),
-            pusher=hub,
-            clock=clock,
-            providers=ProviderRegistry(_EnvironmentFirst(os.environ), sleep=clock.sleep),
-            functions=FunctionRegistry(
-                table, clock, modules=_modules(os.environ.get("PARLEY_PACKS", DEMO_PACK))
-            ),
-            settings=_settings(os.environ, chunk_milliseconds=50),
-        )
-        use(runtime)
+        use(installation.runtime)
         if demo_user:
-            ensure_demo(runtime, demo_user)
-        for partition in (keys.channel_partition(""), keys.connection_partition("")):
-            table.forget(partition)
-        machine.open()
+            ensure_demo(installation.runtime, demo_user)
+        installation.begin()
     except BaseException:
-        folder_lock.release()
+        installation.close()
         raise
-    return Installation(runtime, machine, hub, issuer.LocalIssuer(data, clock.now), folder_lock, opened)
+    return installation
 
 
-def _durability() -> Literal["NORMAL", "FULL"]:
+def _durability() -> Durability:
     """How hard SQLite makes a commit: NORMAL survives a crash of the process, FULL also a loss of power."""
     return "FULL" if os.environ.get("PARLEY_SYNCHRONOUS", "").upper() == "FULL" else "NORMAL"
-
-
-class _TaskContext:
-    """The Lambda context of a task that the embedded interpreter invokes."""
-
-    function_version = "$LATEST"
-    memory_limit_in_mb = 0
-    aws_request_id = "embedded"
-
-    def __init__(self, function_name: str) -> None:
-        self.function_name = function_name
-        self.invoked_function_arn = f"arn:aws:lambda:local:000000000000:function:{function_name}"
-
-
-def _invoke(function_name: str, payload: Any) -> Any:
-    return handler(TASK_HANDLER)(payload, _TaskContext(function_name))
-
-
-def _repair_failed(execution: Any) -> None:
-    """An execution that ended badly is looked at at once, as EventBridge's rule has it."""
-    if execution.status.value in ("FAILED", "TIMED_OUT", "ABORTED"):
-        event = {"detail-type": "Step Functions Execution Status Change", "detail": {"name": execution.name}}
-        worker = threading.Thread(
-            target=handler("on_schedule.repair.handler"), args=(event, None), daemon=True
-        )
-        worker.start()

@@ -1,0 +1,141 @@
+"""An open data folder: the embedded backend put together, with everything that one process owns of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from parley.assets import TASK_FUNCTIONS, TASK_HANDLER, definition, handler
+from parley.clock import SystemClock
+from parley.domain import keys
+from parley.embedded.blobs import FolderBlobs
+from parley.embedded.database import Database
+from parley.embedded.interpreter import Interpreter
+from parley.embedded.issuer import LocalIssuer
+from parley.embedded.lock import FolderLock
+from parley.embedded.orchestrator import EmbeddedOrchestrator
+from parley.embedded.sockets import SocketHub
+from parley.embedded.store import SqliteStore
+from parley.providers.registry import ProviderRegistry
+from parley.tools.registry import FunctionRegistry
+from parley.turns.ports import Secrets
+from parley.turns.runtime import Runtime, Settings
+
+Durability = Literal["NORMAL", "FULL"]
+MACHINE = "arn:aws:states:local:000000000000:stateMachine:parley-conversation"
+LEASE_SECONDS = 700.0
+"""Longer than any Task's own limit: a lease that ends means a worker that died, never one that is slow."""
+WORKERS = 64
+"""Tasks at once. Most of their time they wait for a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """An open data folder. ``begin`` once the process's handlers work on ``runtime``; ``close`` at the end."""
+
+    runtime: Runtime
+    interpreter: Interpreter
+    hub: SocketHub
+    issuer: LocalIssuer
+    lock: FolderLock
+    store: SqliteStore
+    database: Database
+
+    def begin(self) -> None:
+        """Forget the former process's connections, and carry on with what was under way."""
+        for partition in (keys.channel_partition(""), keys.connection_partition("")):
+            self.store.forget(partition)
+        self.interpreter.open()
+
+    def purge(self) -> int:
+        """Delete expired items, as DynamoDB's TTL does; how many it were."""
+        return self.store.purge_expired()
+
+    def close(self) -> None:
+        """Stop working on the folder and give it up; what is under way goes on at the next opening."""
+        self.interpreter.close()
+        self.database.close()
+        self.lock.release()
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What may differ between installations."""
+
+    secrets: Secrets
+    settings: Settings
+    packs: tuple[str, ...]
+    synchronous: Durability = "NORMAL"
+    workers: int = WORKERS
+
+
+def open_folder(data: Path, choices: Choices, clock: Any = None) -> Installation:
+    """Take the folder's lock and open what is in it. Raises FolderLocked and StorageError."""
+    clock = clock or SystemClock()
+    with ExitStack() as undo:
+        lock = FolderLock.acquire(data)
+        undo.callback(lock.release)
+        database = Database(data / "parley.db", synchronous=choices.synchronous)
+        undo.callback(database.close)
+        interpreter = _interpreter(database, clock, choices.workers)
+        store = SqliteStore(database, clock)
+        hub = SocketHub()
+        runtime = Runtime(
+            store=store,
+            blobs=FolderBlobs(data / "blobs", synchronous=choices.synchronous),
+            orchestrator=EmbeddedOrchestrator(interpreter, MACHINE),
+            pusher=hub,
+            clock=clock,
+            providers=ProviderRegistry(choices.secrets, sleep=clock.sleep),
+            functions=FunctionRegistry(store, clock, modules=choices.packs),
+            settings=choices.settings,
+        )
+        issuer = LocalIssuer(data, clock.now)
+        undo.pop_all()
+    return Installation(runtime, interpreter, hub, issuer, lock, store, database)
+
+
+def _interpreter(database: Database, clock: Any, workers: int) -> Interpreter:
+    return Interpreter(
+        database,
+        {MACHINE: definition({f"{name}Arn": name for name in TASK_FUNCTIONS})},
+        _invoker(),
+        clock,
+        workers=workers,
+        lease_seconds=LEASE_SECONDS,
+        on_closed=_repair_failed,
+    )
+
+
+class _TaskContext:
+    """The Lambda context of a task that the embedded interpreter invokes."""
+
+    function_version = "$LATEST"
+    memory_limit_in_mb = 0
+    aws_request_id = "embedded"
+
+    def __init__(self, function_name: str) -> None:
+        self.function_name = function_name
+        self.invoked_function_arn = f"arn:aws:lambda:local:000000000000:function:{function_name}"
+
+
+def _invoker() -> Callable[[str, Any], Any]:
+    contexts = {name: _TaskContext(name) for name in TASK_FUNCTIONS}
+
+    def invoke(function_name: str, payload: Any) -> Any:
+        return handler(TASK_HANDLER)(payload, contexts[function_name])
+
+    return invoke
+
+
+def _repair_failed(execution: Any) -> None:
+    """An execution that ended badly is looked at at once, as EventBridge's rule has it."""
+    if execution.status.value not in ("FAILED", "TIMED_OUT", "ABORTED"):
+        return
+    event = {"detail-type": "Step Functions Execution Status Change", "detail": {"name": execution.name}}
+    repair = handler("on_schedule.repair.handler")
+    threading.Thread(target=repair, args=(event, None), name="parley-repair", daemon=True).start()
