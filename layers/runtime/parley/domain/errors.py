@@ -11,6 +11,9 @@ one changes ``statemachine/conversation.asl.json`` too.
     │  └─ Conflict (409)          Gone (410)               TooManyQueued (429)
     ├─ StaleRun                   this run may no longer act: end quietly
     ├─ StillPending               woken before the proposal was decided or expired: wait again
+    ├─ SubagentApproved           a person approved a call that a subagent answers: go on to OpenSubthread
+    ├─ SubagentRefused            the call cannot be given to a subagent; the words are for the model
+    ├─ TurnGivenUp                a run's execution died too often on this message
     ├─ StoreUnavailable           retryable: the store, blobs or orchestrator did not answer
     ├─ SaveConflict               retryable: too many writers at once on one item
     ├─ StorageError               the disk is full or read-only: a person has to act
@@ -84,6 +87,18 @@ class StaleRun(ParleyError):
 
 class StillPending(ParleyError):
     """A confirmation's timer fired before ``expires_at``: the state machine goes back to waiting."""
+
+
+class SubagentApproved(ParleyError):
+    """A person approved a call that a subagent answers: the state machine goes on to OpenSubthread."""
+
+
+class SubagentRefused(ParleyError):
+    """The call cannot be given to a subagent; the message says why, for the model."""
+
+
+class TurnGivenUp(ParleyError):
+    """The run's execution died too often on this message."""
 
 
 class StoreUnavailable(ParleyError):

@@ -232,7 +232,7 @@ def complete(conversation: Conversation, run_id: RunId, *, last_seq: int, now: f
     closed = conversation.run.but(status=RunStatus.CLOSED, token=None, message_id=None)
     seq = max(last_seq, conversation.last_seq)
     changed = conversation.but(run=closed, phase=Phase.COMPLETED, inbox=(), turn=None, ending=True)
-    return changed.but(last_seq=seq, updated_at=now)
+    return changed.but(cancelled=False, last_seq=seq, updated_at=now)
 
 
 def new_attempt(conversation: Conversation, dead: RunId) -> Conversation:

@@ -29,9 +29,9 @@ class NewMessage(Value):
     message: str | None = Field(default=None, min_length=1, max_length=MESSAGE_LIMIT)
     predefined_message: str | None = None
     client_message_id: str | None = Field(default=None, min_length=1, max_length=200)
-    turns_per_run: int | None = Field(default=None, ge=1, le=50)
-    inactivity_seconds: int | None = Field(default=None, ge=1, le=2_592_000)
-    generation: int | None = Field(default=None, ge=1)
+    turns_per_run: int | None = Field(default=None, ge=1, le=50, strict=True)
+    inactivity_seconds: int | None = Field(default=None, ge=1, le=2_592_000, strict=True)
+    generation: int | None = Field(default=None, ge=1, strict=True)
 
 
 class MessageAccepted(Value):

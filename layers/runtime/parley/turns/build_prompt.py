@@ -7,7 +7,7 @@ from typing import Any
 from parley.domain import keys
 from parley.domain.agents import Agent, ClassFunction
 from parley.domain.conversation import DEAD_ATTEMPTS
-from parley.domain.errors import ParleyError
+from parley.domain.errors import TurnGivenUp
 from parley.domain.messages import Message
 from parley.domain.protocol import open_turn
 from parley.prompts.build import build_prompt as compose
@@ -23,10 +23,6 @@ from parley.turns.task import Scope, Task, enter
 
 END_COMMAND = "/end"
 """The message that completes a thread instead of being answered."""
-
-
-class TurnGivenUp(ParleyError):
-    """The run's execution died too often on this message."""
 
 
 def build_prompt(runtime: Runtime, task: Task) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def close_run(runtime: Runtime, task: Task) -> dict[str, Any]:
             return {"next": "RunClosed"}
     if conversation.run.status is not RunStatus.CLOSED:
         return {"next": "ReceiveMessage"}
-    log = EventLog(runtime, conversation, rerun=task.rerun)
+    log = EventLog(runtime, conversation, rerun=True)
     log.append(
         NewEvent(
             event=EventName.RunEnded,

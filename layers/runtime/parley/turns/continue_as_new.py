@@ -33,14 +33,20 @@ def continue_as_new(runtime: Runtime, task: Task) -> dict[str, Any]:
         except StaleRun:
             conversation = conversations.get(runtime, run_id.thread_id)
     if conversation.run.generation == run_id.generation + 1:
-        _announce(runtime, task, conversation)
+        _announce(runtime, conversation)
         conversations.send_signals(runtime, conversation)
     return {}
 
 
-def _announce(runtime: Runtime, task: Task, conversation: Conversation) -> None:
+def _announce(runtime: Runtime, conversation: Conversation) -> None:
+    """Said before the next run's first turn, or not at all: what stands behind that turn's beginning is not read.
+
+    Read as by a rerun: repair may have started that run long ago.
+    """
+    if conversation.turn is not None or conversation.run.turns:
+        return
     generation = conversation.run.generation
-    log = EventLog(runtime, conversation, rerun=task.rerun)
+    log = EventLog(runtime, conversation, rerun=True)
     log.append(
         NewEvent(
             event=EventName.RunContinued,

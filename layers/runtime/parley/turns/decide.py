@@ -25,7 +25,7 @@ DecisionOutcome = Literal["applied", "duplicate", "expired", "superseded", "canc
 class DecisionRequest(Value):
     """What a reviewer posts. ``arguments`` replace the proposed ones, if given and approved."""
 
-    approved: bool
+    approved: bool = Field(strict=True)
     arguments: dict[str, Any] | None = None
     reason: str | None = Field(default=None, max_length=2000)
 

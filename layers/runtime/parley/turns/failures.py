@@ -9,7 +9,7 @@ from parley.domain import errors
 from parley.turns.task import ErrorRef
 
 _OURS = {name: kind for name, kind in vars(errors).items() if isinstance(kind, type)}
-_SHOWN = ("TurnGivenUp", "SubagentRefused")
+_SHOWN = {errors.TurnGivenUp, errors.SubagentRefused}
 
 
 class Failure(NamedTuple):
@@ -30,7 +30,7 @@ def words_for(error: ErrorRef | None) -> Failure:
         return Failure(error.Error, message or "The model could not be reached.", kind.retryable)
     if kind is not None and issubclass(kind, errors.Refusal):
         return Failure(error.Error, message or "It was not found.", retryable=False)
-    if error.Error in _SHOWN:
+    if kind in _SHOWN:
         return Failure(error.Error, message, retryable=True)
     if error.Error == "States.Timeout":
         return Failure(error.Error, "It took too long and was stopped.", retryable=True)

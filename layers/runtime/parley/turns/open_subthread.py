@@ -6,7 +6,7 @@ from typing import Any
 
 from parley.domain import keys
 from parley.domain.agents import SubagentFunction
-from parley.domain.errors import ParleyError
+from parley.domain.errors import SubagentRefused
 from parley.domain.events import EventName
 from parley.domain.messages import Message, MessageKind
 from parley.prompts.template import fill_template
@@ -19,10 +19,6 @@ from parley.turns.runtime import Runtime
 from parley.turns.task import Scope, Subthread, Task, open_log
 
 DEPTH_LIMIT = 3
-
-
-class SubagentRefused(ParleyError):
-    """The call cannot be given to a subagent; the message says why, for the model."""
 
 
 def open_subthread(runtime: Runtime, task: Task) -> dict[str, Any]:

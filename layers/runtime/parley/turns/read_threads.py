@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from typing import Any
 
 from parley.domain import keys
@@ -33,7 +34,15 @@ def decode_cursor(cursor: str | None, prefix: str) -> str | None:
         sort = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
     except (ValueError, binascii.Error):
         sort = ""
-    if not sort.startswith(prefix):
+    if encode_cursor(sort) != cursor.rstrip("=") or not sort.startswith(prefix):
+        raise InvalidRequest("invalid_request", "cursor: use the value that the last page gave as next.")
+    return sort
+
+
+def _thread_cursor(cursor: str | None) -> str | None:
+    """An instant, as ``sortable`` writes it."""
+    sort = decode_cursor(cursor, "")
+    if sort is not None and not re.fullmatch("[0-9]{15}", sort):
         raise InvalidRequest("invalid_request", "cursor: use the value that the last page gave as next.")
     return sort
 
@@ -46,7 +55,7 @@ def list_threads(
     items = runtime.store.query_index(
         "listed",
         keys.listed_threads(user_id, project_id),
-        after=decode_cursor(cursor, ""),
+        after=_thread_cursor(cursor),
         limit=limit,
         descending=True,
     )

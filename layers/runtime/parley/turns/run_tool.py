@@ -6,7 +6,7 @@ from typing import Any
 
 from parley.domain.agents import ClassFunction, SubagentFunction
 from parley.domain.decisions import take_decision
-from parley.domain.errors import ParleyError, StillPending
+from parley.domain.errors import StillPending, SubagentApproved
 from parley.domain.proposals import Decision, Outcome
 from parley.turns import conversations, history
 from parley.turns.calls import (
@@ -26,10 +26,6 @@ from parley.turns.runtime import Runtime
 from parley.turns.task import Task, open_log
 
 AWAIT = "AwaitConfirmation"
-
-
-class SubagentApproved(ParleyError):
-    """A person approved a call that a subagent answers: the state machine goes on to OpenSubthread."""
 
 
 def run_tool(runtime: Runtime, task: Task) -> dict[str, Any]:

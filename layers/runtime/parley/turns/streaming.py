@@ -6,7 +6,6 @@ provider nor a slow store hides the other.
 
 from __future__ import annotations
 
-import json
 import queue
 import threading
 import time
@@ -17,6 +16,7 @@ from typing import Any, assert_never
 from parley.domain import keys
 from parley.domain.errors import StreamCut
 from parley.domain.events import EventName, NewEvent
+from parley.domain.json_text import read_json
 from parley.domain.messages import ToolCall
 from parley.turns.event_log import EventLog
 from parley.turns.model_ports import Delta, Finish, TextDelta, ToolArgumentsDelta, ToolCallStart
@@ -66,19 +66,15 @@ class ReplyDraft:
         )
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
 def _tool_call(draft: CallDraft, tool_call_id: str) -> ToolCall:
     text = "".join(draft.parts).strip()
     arguments: Any = {}
     error: str | None = None
     try:
-        arguments = json.loads(text, parse_constant=_refuse_constant) if text else {}
+        arguments = read_json(text) if text else {}
         if not isinstance(arguments, dict):
             error, arguments = f"the arguments must be a JSON object, not {type(arguments).__name__}", {}
-    except (ValueError, RecursionError) as broken:
+    except ValueError as broken:
         error = f"the arguments are not valid JSON ({broken})"
     return ToolCall(
         tool_call_id=tool_call_id,

@@ -20,6 +20,19 @@ from parley.turns.runtime import Runtime
 _AFTER_A_FAILURE = ("FailCall", "FailTurn")
 """States that are entered only when another one failed, which may have done part of their work."""
 
+_WITHIN_A_TURN = frozenset(
+    {
+        "InvokeModel",
+        "RunTool",
+        "AwaitConfirmation",
+        "OpenSubthread",
+        "CloseSubthread",
+        "FailCall",
+        "RecordReply",
+    }
+)
+"""States whose input names the turn that they act in. (To the others it may still name the turn before.)"""
+
 
 class RunRef(Value):
     """The run in the state machine's input. ``subthread_id`` and ``depth`` are set in nested executions."""
@@ -153,7 +166,17 @@ class Scope:
 
 
 def enter(runtime: Runtime, task: Task) -> Scope:
-    """Load what the task acts on. Raises StaleRun if it may not act any more."""
+    """Load what the task acts on.
+
+    Raises StaleRun if it may not act any more: another run speaks for the thread, or its turn is over.
+    """
+    scope = _scope(runtime, task)
+    if task.state in _WITHIN_A_TURN and scope.turn != task.input.turn.turn:
+        raise StaleRun(f"turn {task.input.turn.turn} is over")
+    return scope
+
+
+def _scope(runtime: Runtime, task: Task) -> Scope:
     run = task.run
     stored = conversations.find(runtime, run.thread_id)
     if stored is None:
