@@ -90,51 +90,6 @@ def test_a_task_that_runs_longer_than_its_lease_is_not_handed_out_twice(make: Ma
     assert calls == ["f"]
 
 
-def test_opening_again_frees_the_claims_of_the_old_owner_at_once(make: Make) -> None:
-    gate = threading.Event()
-    payloads: list[Any] = []
-
-    def function(name: str, payload: Any) -> Any:
-        payloads.append(payload)
-        if len(payloads) == 1:
-            gate.wait(20)
-            return "late"
-        return "in time"
-
-    stage = make(flow(("T", call(payload=_COUNTED)), ("Next", passing())), function)
-    stage.start()
-    wait_until(lambda: payloads)
-    old = stage.interpreter
-    stage.open()
-    assert stage.finish().output == '"in time"'
-    assert payloads == [{"tries": 0}, {"tries": 1}]
-    gate.set()
-    wait_until(old.at_rest)
-    assert stage.interpreter.describe_execution("x").output == '"in time"'
-    assert [visit.name for visit in stage.interpreter.get_execution_history("x")] == ["T", "Next"]
-
-
-def test_a_late_result_cannot_move_an_execution_that_was_taken_over(make: Make) -> None:
-    gate = threading.Event()
-    calls: list[int] = []
-
-    def function(name: str, payload: Any) -> Any:
-        calls.append(len(calls))
-        gate.wait(20)
-        return "late"
-
-    stage = make(flow(("T", call())), function)
-    stage.start()
-    wait_until(lambda: len(calls) == 1)
-    old = stage.interpreter
-    stage.open()
-    wait_until(lambda: len(calls) == 2)
-    stage.interpreter.stop_execution("x")
-    gate.set()
-    wait_until(lambda: old.at_rest() and stage.interpreter.at_rest())
-    assert stage.interpreter.describe_execution("x").status == "ABORTED"
-
-
 def test_a_result_after_a_timeout_is_dropped(make: Make) -> None:
     gate = threading.Event()
     calls: list[int] = []

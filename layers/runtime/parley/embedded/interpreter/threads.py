@@ -42,6 +42,7 @@ class Pool:
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
+        self._alive = 0
         self._idle = 0
         self._pending = 0
         self._closing = False
@@ -56,6 +57,7 @@ class Pool:
                 name = f"{self._name}-{len(self._threads)}"
                 thread = threading.Thread(target=self._run, name=name, daemon=True)
                 self._threads.append(thread)
+                self._alive += 1
                 self._idle += 1
                 thread.start()
         self._jobs.put(job)
@@ -63,7 +65,7 @@ class Pool:
     def at_rest(self) -> bool:
         """Whether no job is queued or running."""
         with self._lock:
-            return self._pending == 0 and self._idle == len(self._threads)
+            return self._pending == 0 and self._idle == self._alive
 
     def close(self, grace: float) -> bool:
         """Take no more jobs, drop those not begun, and wait up to `grace` real seconds for those that run.
@@ -73,9 +75,11 @@ class Pool:
         with self._lock:
             self._closing = True
             threads = list(self._threads)
-        with contextlib.suppress(queue.Empty):
-            while True:
-                self._jobs.get_nowait()
+            self._pending += len(threads)
+            with contextlib.suppress(queue.Empty):
+                while True:
+                    self._jobs.get_nowait()
+                    self._pending -= 1
         for _ in threads:
             self._jobs.put(None)
         until = time.monotonic() + grace
@@ -90,6 +94,7 @@ class Pool:
             with self._lock:
                 self._idle -= 1
                 self._pending -= 1
+                self._alive -= job is None
             if job is None:
                 return
             try:

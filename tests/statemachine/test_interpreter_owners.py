@@ -1,0 +1,123 @@
+"""One owner after the other: closing, taking over, and the results that come too late."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.statemachine.corpus import call, flow, passing
+from tests.statemachine.interpreter_stage import Stage, wait_until
+
+_COUNTED = {"Payload": {"tries.$": "$$.State.RetryCount"}}
+
+Make = Callable[..., Stage]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    made: list[Stage] = []
+
+    def make(machine: dict[str, Any], functions: Callable[[str, Any], Any], **options: Any) -> Stage:
+        made.append(Stage(tmp_path, {"main": machine}, functions, **options))
+        return made[-1]
+
+    yield make
+    for stage in made:
+        stage.close()
+
+
+def test_opening_again_frees_the_claims_of_the_old_owner_at_once(make: Make) -> None:
+    gate = threading.Event()
+    payloads: list[Any] = []
+
+    def function(name: str, payload: Any) -> Any:
+        payloads.append(payload)
+        if len(payloads) == 1:
+            gate.wait(20)
+            return "late"
+        return "in time"
+
+    stage = make(flow(("T", call(payload=_COUNTED)), ("Next", passing())), function)
+    stage.start()
+    wait_until(lambda: payloads)
+    old = stage.interpreter
+    stage.open()
+    assert stage.finish().output == '"in time"'
+    assert payloads == [{"tries": 0}, {"tries": 1}]
+    gate.set()
+    wait_until(old.at_rest)
+    assert stage.interpreter.describe_execution("x").output == '"in time"'
+    assert [visit.name for visit in stage.interpreter.get_execution_history("x")] == ["T", "Next"]
+
+
+def test_a_task_that_outlives_the_closing_is_done_by_the_next_owner(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("parley.embedded.interpreter.service._GRACE", 0.05)
+    gate = threading.Event()
+    calls: list[int] = []
+
+    def function(name: str, payload: Any) -> Any:
+        calls.append(1)
+        if len(calls) > 1:
+            return "second"
+        gate.wait(20)
+        return "first"
+
+    stage = make(flow(("T", call())), function)
+    stage.start()
+    wait_until(lambda: calls)
+    old = stage.interpreter
+    old.close()
+    stage.database.close()
+    stage.open()
+    assert stage.finish().output == '"second"'
+    gate.set()
+    wait_until(old.at_rest)
+    assert stage.interpreter.describe_execution("x").output == '"second"'
+
+
+def test_closing_lets_a_running_task_finish_and_begins_no_other(make: Make) -> None:
+    begun, gate = threading.Event(), threading.Event()
+    calls: list[str] = []
+
+    def function(name: str, payload: Any) -> Any:
+        calls.append(name)
+        begun.set()
+        gate.wait(20)
+
+    stage = make(flow(("A", call("a")), ("B", call("b"))), function)
+    stage.start()
+    begun.wait(20)
+    closing = threading.Thread(target=stage.interpreter.close)
+    closing.start()
+    wait_until(lambda: stage.interpreter._engine.closing)
+    gate.set()
+    closing.join()
+    assert calls == ["a"]
+    stage.open()
+    assert stage.finish().status == "SUCCEEDED"
+    assert calls == ["a", "b"]
+
+
+def test_a_late_result_cannot_move_an_execution_that_was_taken_over(make: Make) -> None:
+    gate = threading.Event()
+    calls: list[int] = []
+
+    def function(name: str, payload: Any) -> Any:
+        calls.append(len(calls))
+        gate.wait(20)
+        return "late"
+
+    stage = make(flow(("T", call())), function)
+    stage.start()
+    wait_until(lambda: len(calls) == 1)
+    old = stage.interpreter
+    stage.open()
+    wait_until(lambda: len(calls) == 2)
+    stage.interpreter.stop_execution("x")
+    gate.set()
+    wait_until(lambda: old.at_rest() and stage.interpreter.at_rest())
+    assert stage.interpreter.describe_execution("x").status == "ABORTED"
