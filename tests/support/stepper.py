@@ -194,8 +194,8 @@ class Stepper:
         except TaskFailed as failed:
             failure = StateError(failed.error, failed.cause)
         except Exception as error:  # noqa: BLE001 - a Lambda's error, whatever it is
-            failed = TaskFailed(type(error).__name__, str(error))
-            failure = StateError(failed.error, failed.cause)
+            told = TaskFailed(type(error).__name__, str(error))
+            failure = StateError(told.error, told.cause)
         else:
             self._returned(branch, token, result)
             return
