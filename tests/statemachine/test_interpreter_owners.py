@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.statemachine.corpus import call, flow, passing
+from tests.statemachine.corpus import call, flow, passing, wait_for_token
 from tests.statemachine.interpreter_stage import Stage, wait_until
 
 _COUNTED = {"Payload": {"tries.$": "$$.State.RetryCount"}}
@@ -50,6 +50,24 @@ def test_opening_again_frees_the_claims_of_the_old_owner_at_once(make: Make) -> 
     wait_until(old.at_rest)
     assert stage.interpreter.describe_execution("x").output == '"in time"'
     assert [visit.name for visit in stage.interpreter.get_execution_history("x")] == ["T", "Next"]
+
+
+def test_an_execution_whose_definition_is_supported_no_more_fails_and_the_others_go_on(make: Make) -> None:
+    stage = make(flow(("T", wait_for_token())), lambda name, payload: None)
+    stage.start("lost")
+    stage.rest()
+    stage.interpreter.close()
+    unsupported = '{"StartAt":"P","States":{"P":{"Type":"Parallel"}}}'
+    stage.database.write(
+        lambda connection: connection.execute("UPDATE definition SET body = ?", (unsupported,))
+    )
+    again = make(flow(("T", wait_for_token()), Comment="another definition"), lambda name, payload: None)
+    lost = again.interpreter.describe_execution("lost")
+    assert (lost.status, lost.error) == ("FAILED", "States.Runtime")
+    assert "Parallel" in (lost.cause or "")
+    again.start("kept")
+    again.rest()
+    assert again.interpreter.describe_execution("kept").status == "RUNNING"
 
 
 def test_a_task_that_outlives_the_closing_is_done_by_the_next_owner(

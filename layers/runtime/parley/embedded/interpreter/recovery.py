@@ -6,11 +6,16 @@ heard, those that nobody waits for any more are stopped.
 
 import functools
 import json
+import logging
 import sqlite3
 from typing import Any
 
+from parley.embedded.asl.errors import DefinitionError
+from parley.embedded.interpreter import rows
 from parley.embedded.interpreter.engine import Engine
 from parley.embedded.interpreter.live import BranchKey, Status
+
+_log = logging.getLogger(__name__)
 
 _BRANCHES = (
     "SELECT execution, path, serial, status, due, more FROM branch ORDER BY execution, length(path), path"
@@ -21,6 +26,9 @@ _RUNNING = "SELECT id, definition, start_date, nested FROM execution WHERE statu
 def recover(engine: Engine) -> None:
     """Arm the timers, hand out the claims, begin what was only recorded."""
     executions, branches = engine.database.snapshot(_scan)
+    lost = _give_up(engine, executions)
+    executions = [row for row in executions if row[0] not in lost]
+    branches = [row for row in branches if row[0] not in lost]
     begun = {row[0] for row in branches}
     awaited: set[int] = set()
     for execution, path, serial, status, due, more in branches:
@@ -41,6 +49,25 @@ def recover(engine: Engine) -> None:
             engine.submit(functools.partial(engine.wakes.stop, execution, "", "Nobody waits for it."))
         elif execution not in begun:
             engine.submit(functools.partial(engine.wakes.begin, execution))
+
+
+def _give_up(engine: Engine, executions: list[tuple[Any, ...]]) -> set[int]:
+    """Fail executions whose definition this version cannot run any more, so that the others go on."""
+    reasons: dict[int, str] = {}
+    for execution, definition, _, _ in executions:
+        try:
+            engine.names.machine_of(definition)
+        except DefinitionError as error:
+            _log.error("an execution cannot go on: %s", error)
+            reasons[execution] = str(error)
+
+    def abandon(connection: sqlite3.Connection) -> None:
+        for execution, reason in reasons.items():
+            rows.abandon(connection, execution, engine.now(), reason)
+
+    if reasons:
+        engine.database.write(abandon)
+    return set(reasons)
 
 
 def _scan(connection: sqlite3.Connection) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from parley.embedded.asl import data as json_data
 from parley.embedded.asl.definition import Machine
+from parley.embedded.asl.errors import RUNTIME
 from parley.embedded.interpreter.live import Branch, LiveExecution, Status, Visit
 from parley.embedded.interpreter.types import Execution
 from parley.turns.ports import ExecutionStatus, StateVisit
@@ -231,6 +232,13 @@ def _record(connection: sqlite3.Connection, row: tuple[Any, ...] | None) -> tupl
         events,
     )
     return execution_id, record
+
+
+def abandon(connection: sqlite3.Connection, execution_id: int, at: float, cause: str) -> None:
+    """Fail a running execution that cannot even be loaded."""
+    connection.execute("DELETE FROM branch WHERE execution = ?", (execution_id,))
+    values = (ExecutionStatus.FAILED.value, None, RUNTIME, cause, at, 0, 0, execution_id)
+    connection.execute(_CLOSE_EXECUTION, values)
 
 
 def forget(connection: sqlite3.Connection, before: float, limit: int) -> int:
