@@ -7,12 +7,17 @@ from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
-from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
-from aws_lambda_powertools.event_handler.openapi.params import Query
+from aws_lambda_powertools.event_handler.openapi.exceptions import (
+    RequestUnsupportedContentType,
+    RequestValidationError,
+)
+from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
 from parley.domain.errors import Refusal, StoreUnavailable
 
 Limit = Annotated[int, Query(ge=1, le=100, description="Entries per page")]
+Name = Annotated[str, Path(min_length=1, max_length=200)]
+"""An id in a path. Longer ones would not fit into a key of the store, and nothing has one."""
 Cursor = Annotated[str | None, Query(max_length=600, description="`next` of the page before")]
 
 
@@ -20,6 +25,8 @@ def install(app: APIGatewayHttpResolver) -> None:
     """Register the error answers."""
     app.exception_handler(Refusal)(_refused)
     app.exception_handler(RequestValidationError)(_invalid)
+    app.exception_handler(RequestUnsupportedContentType)(_not_json)
+    app.exception_handler(UnicodeDecodeError)(_not_json)
     app.exception_handler(StoreUnavailable)(_unavailable)
     app.not_found(_unknown_route)
 
@@ -34,6 +41,10 @@ def _refused(refusal: Refusal) -> Response[str]:
     return error(refusal.status, refusal.type, refusal.message, **refusal.details)
 
 
+def _not_json(_: Exception) -> Response[str]:
+    return error(400, "bad_request", "The body must be JSON, sent as application/json.")
+
+
 def _unavailable(_: StoreUnavailable) -> Response[str]:
     return error(503, "unavailable", "The service is busy; try again in a moment.")
 
@@ -45,9 +56,9 @@ def _unknown_route(_: NotFoundError) -> Response[str]:
 def _invalid(invalid: RequestValidationError) -> Response[str]:
     """Where the first fault lies and what is accepted; never what was sent."""
     first = invalid.errors()[0]
-    place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
+    place = [str(part) for part in first["loc"] if part not in ("body", "query", "path", "header")]
     if first["type"] == "json_invalid":
-        return error(400, "bad_request", "The body must be JSON.")
+        return error(400, "bad_request", f"The body must be JSON: {first['ctx']['error']}.")
     if not place and first["loc"] and first["loc"][0] == "body":
         return error(400, "bad_request", "The body must be a JSON object.")
     return error(422, "invalid_request", f"{'.'.join(place)}: {first['msg']}.")

@@ -6,6 +6,7 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler.api_gateway import Router
 
+from on_http.answers import Name
 from on_http.resolver import current_user
 from parley import wiring
 from parley.turns.decide import DecisionRequest, DecisionResult, decide, pending_proposals
@@ -15,13 +16,13 @@ router = Router()  # type: ignore[no-untyped-call]
 
 
 @router.post("/confirmations/<proposal_id>", tags=["confirmations"])
-def confirm(proposal_id: str, request: DecisionRequest) -> DecisionResult:
+def confirm(proposal_id: Name, request: DecisionRequest) -> DecisionResult:
     """Approve or decline a proposed action."""
     return decide(wiring.runtime(), current_user(), proposal_id, request)
 
 
 @router.get("/api/projects/<project>/confirmations", tags=["confirmations"])
-def pending(project: str) -> dict[str, Any]:
+def pending(project: Name) -> dict[str, Any]:
     """What waits for a decision of the caller."""
     waiting = pending_proposals(wiring.runtime(), current_user(), project)
     return {"confirmations": [_shown(proposal) for proposal in waiting]}

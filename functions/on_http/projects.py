@@ -8,6 +8,7 @@ from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.openapi.params import Path
 from pydantic import BaseModel, Field
 
+from on_http.answers import Name
 from on_http.resolver import current_user
 from parley import wiring
 from parley.domain.agents import NAME_PATTERN, Agent
@@ -34,14 +35,14 @@ def create_project(project: NewProject) -> Project:
 
 
 @router.put("/api/projects/<project>/members/<user>", tags=["projects"])
-def put_member(project: str, user: str, member: Member) -> Member:
+def put_member(project: Name, user: Name, member: Member) -> Member:
     """Give a user a role in a project; owners only."""
     projects.require_owner(wiring.runtime(), current_user(), project)
     return projects.set_member(wiring.runtime(), project, user, member.role)
 
 
 @router.get(AGENTS, tags=["agents"])
-def agents(project: str) -> dict[str, Any]:
+def agents(project: Name) -> dict[str, Any]:
     """The project's agents with their functions, predefined messages and the caller's last use."""
     runtime, caller = wiring.runtime(), current_user()
     projects.require_member(runtime, caller, project)
@@ -58,14 +59,14 @@ def agents(project: str) -> dict[str, Any]:
 
 
 @router.get(f"{AGENTS}/<agent>", tags=["agents"])
-def get_agent(project: str, agent: AgentId) -> Agent:
+def get_agent(project: Name, agent: AgentId) -> Agent:
     """An agent."""
     projects.require_member(wiring.runtime(), current_user(), project)
     return projects.read_agent(wiring.runtime(), project, agent)
 
 
 @router.put(f"{AGENTS}/<agent>", tags=["agents"])
-def put_agent(project: str, agent: AgentId, body: Agent) -> Agent:
+def put_agent(project: Name, agent: AgentId, body: Agent) -> Agent:
     """Add or replace an agent; owners only."""
     projects.require_owner(wiring.runtime(), current_user(), project)
     if body.agent_id != agent:

@@ -14,6 +14,8 @@ from typing import Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
+from parley.domain.json_text import read_json
+
 _event: ContextVar[APIGatewayProxyEventV2] = ContextVar("event")
 _context: ContextVar[dict[str, Any]] = ContextVar("context")
 
@@ -50,7 +52,7 @@ class Resolver(APIGatewayHttpResolver):
 
     def resolve(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Answer one request."""
-        mine = _event.set(APIGatewayProxyEventV2(dict(event)))
+        mine = _event.set(APIGatewayProxyEventV2(dict(event), read_json))
         kept = _context.set({})
         try:
             return super().resolve(event, context)

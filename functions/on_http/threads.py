@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.openapi.params import Header, Path, Query
 
-from on_http.answers import Cursor, Limit
+from on_http.answers import Cursor, Limit, Name
 from on_http.resolver import current_user
 from parley import wiring
 from parley.turns import accept_message, read_events, read_runs, read_threads
@@ -18,6 +18,7 @@ router = Router()  # type: ignore[no-untyped-call]
 THREADS = "/api/projects/<project>/chat-threads"
 THREAD = f"{THREADS}/<thread>"
 IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)]
+Subthread = Annotated[str | None, Query(max_length=200)]
 Number = Annotated[int, Path(ge=1, le=10**9)]
 
 
@@ -26,34 +27,34 @@ def _keyed(message: NewMessage, key: str | None) -> NewMessage:
 
 
 @router.post("/api/projects/<project>/agents/<agent>/chat", tags=["threads"])
-def start(project: str, agent: str, message: NewMessage, key: IdempotencyKey = None) -> MessageAccepted:
+def start(project: Name, agent: Name, message: NewMessage, key: IdempotencyKey = None) -> MessageAccepted:
     """Start a conversation; answers before any AI work."""
     caller = current_user()
     return accept_message.start_thread(wiring.runtime(), caller, project, agent, _keyed(message, key))
 
 
 @router.post(THREAD, tags=["threads"])
-def post(project: str, thread: str, message: NewMessage, key: IdempotencyKey = None) -> MessageAccepted:
+def post(project: Name, thread: Name, message: NewMessage, key: IdempotencyKey = None) -> MessageAccepted:
     """Continue a conversation."""
     caller = current_user()
     return accept_message.continue_thread(wiring.runtime(), caller, project, thread, _keyed(message, key))
 
 
 @router.get(THREADS, tags=["threads"])
-def threads(project: str, limit: Limit = 20, cursor: Cursor = None) -> dict[str, Any]:
+def threads(project: Name, limit: Limit = 20, cursor: Cursor = None) -> dict[str, Any]:
     """The caller's threads, newest first."""
     return read_threads.list_threads(wiring.runtime(), current_user(), project, limit, cursor)
 
 
 @router.get(THREAD, tags=["threads"])
-def status(project: str, thread: str) -> dict[str, Any]:
+def status(project: Name, thread: Name) -> dict[str, Any]:
     """A thread as it stands."""
     return read_threads.thread_status(wiring.runtime(), current_user(), project, thread)
 
 
 @router.get(f"{THREAD}/messages", tags=["threads"])
 def messages(
-    project: str, thread: str, limit: Limit = 100, cursor: Cursor = None, subthread: str | None = None
+    project: Name, thread: Name, limit: Limit = 100, cursor: Cursor = None, subthread: Subthread = None
 ) -> dict[str, Any]:
     """The messages that a person sees, oldest first."""
     return read_threads.list_messages(
@@ -62,15 +63,15 @@ def messages(
 
 
 @router.get(f"{THREAD}/replies/<turn>", tags=["threads"])
-def reply(project: str, thread: str, turn: Number) -> dict[str, Any]:
+def reply(project: Name, thread: Name, turn: Number) -> dict[str, Any]:
     """The reply behind a reference."""
     return read_threads.read_reply(wiring.runtime(), current_user(), project, thread, turn)
 
 
 @router.get(f"{THREAD}/events", tags=["threads"])
 def events(
-    project: str,
-    thread: str,
+    project: Name,
+    thread: Name,
     after: Annotated[int, Query(ge=0, le=10**11)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
     wait: Annotated[float, Query(ge=0, le=20)] = 0,
@@ -82,18 +83,18 @@ def events(
 
 
 @router.get(f"{THREAD}/runs", tags=["runs"])
-def runs(project: str, thread: str) -> dict[str, Any]:
+def runs(project: Name, thread: Name) -> dict[str, Any]:
     """The chain of runs."""
     return read_runs.list_runs(wiring.runtime(), current_user(), project, thread)
 
 
 @router.get(f"{THREAD}/runs/<generation>", tags=["runs"])
-def run(project: str, thread: str, generation: Number) -> dict[str, Any]:
+def run(project: Name, thread: Name, generation: Number) -> dict[str, Any]:
     """One run's states and model calls."""
     return read_runs.read_run(wiring.runtime(), current_user(), project, thread, generation)
 
 
 @router.post(f"{THREAD}/cancel", tags=["threads"])
-def stop(project: str, thread: str) -> dict[str, bool]:
+def stop(project: Name, thread: Name) -> dict[str, bool]:
     """Ask the current turn to stop."""
     return {"cancelled": cancel(wiring.runtime(), current_user(), project, thread)}
