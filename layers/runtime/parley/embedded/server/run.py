@@ -151,6 +151,7 @@ def _config(application: Application) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=_STOP_SECONDS,
+        timeout_keep_alive=75,  # longer than clients keep idle connections: they close first
     )
 
 
