@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from parley.domain.agents import AgentFunction, SubagentFunction
@@ -52,6 +53,8 @@ def test_calls_that_cannot_succeed_are_answered_so_and_the_turn_goes_on(system: 
         call("note", '{"text": '),
         call("note", "[1]"),
         call("note", '{"text": NaN}'),
+        call("note", '{"text": "\\ud800"}'),
+        call("note", '{"text": ' + '{"a":' * 300 + "1" + "}" * 301),
         call("note", ""),
         call("note", {"text": "fail"}),
         call("note", {"text": "crash"}),
@@ -65,17 +68,17 @@ def test_calls_that_cannot_succeed_are_answered_so_and_the_turn_goes_on(system: 
     thread = system.start("Try everything", "talker")
     system.rest(thread, turns=1)
     results = told(system, thread)
-    assert [ok for _, ok in results] == [False] * 9 + [True]
+    assert [ok for _, ok in results] == [False] * 11 + [True]
     words = [content for content, _ in results]
     assert words[0].startswith("Validation failed: ")
     assert "text" in words[0]
     assert words[1].startswith("Validation failed: ")
     assert "words" in words[1]
     assert words[2] == "There is no function nothing. Available: note, asked."
-    assert all(each.startswith("Validation failed: ") for each in words[3:7])
-    assert words[7] == "The notebook is full."
-    assert words[8] == "note failed with an unexpected error (ZeroDivisionError)."
-    assert words[9] == "Noted: milk"
+    assert all(each.startswith("Validation failed: ") for each in words[3:9])
+    assert words[9] == "The notebook is full."
+    assert words[10] == "note failed with an unexpected error (ZeroDivisionError)."
+    assert words[11] == "Noted: milk"
 
     system.say(thread, "A call that cannot succeed is not worth asking a person about")
     system.rest(thread, turns=2)
@@ -258,3 +261,29 @@ def test_handing_work_to_a_subagent_may_itself_need_approval(system: System) -> 
         "ToolResponse",
         *REPLY,
     ]
+
+
+def test_arguments_and_results_too_large_for_an_item_or_a_frame_are_whole_over_rest(system: System) -> None:
+    large = "milk " * 60_000
+    system.agent("helper")
+    helps = hand_over("help", "helper", requires_user_confirmation=True)
+    script = [
+        {"when": "ask", "tool_calls": [call("help", {"wish": large})]},
+        {"when": "ask", "text": "Asked."},
+    ]
+    system.agent(functions=[helps], script=script)
+    system.listen()
+    thread = system.start("ask", "talker")
+    (proposal,) = system.pending(thread)
+    assert proposal["arguments"] == {"wish": large}
+    (listed,) = system.get(system.of_project("/confirmations"))["confirmations"]
+    assert listed["arguments"] == {"wish": large}
+    system.decide(proposal, False)
+    system.rest(thread, turns=1)
+    events = assert_sound(system, thread)
+    assert named(events, "ToolCall")[0]["arguments"] == {"wish": large}
+    frames = [json.dumps(frame) for frame in system.frames]
+    assert max(len(frame) for frame in frames) <= 32_768
+    referred = [frame for frame in system.frames if "$ref" in frame.get("data", {})]
+    assert all(frame["data"] == {"$ref": frame["seq"]} for frame in referred)
+    assert {frame["event"] for frame in referred} >= {"ToolCall", "ActionRequiresConfirmation"}

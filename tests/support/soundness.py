@@ -9,6 +9,7 @@ from typing import Any
 
 from parley.domain import keys
 from parley.prompts.prompt import Prompt
+from parley.turns.records import parse
 from tests.support.systems import System
 
 FIELDS = {
@@ -77,7 +78,7 @@ def named(events: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
 def prompts(system: System, thread: str, of: str | None = None) -> list[Prompt]:
     """The prompts that were sent: of the whole tree, or of one thread (``of``) in their order."""
     prefix = "PROMPT#" if of is None else keys.prompt(of, 0, 0).removesuffix("00000000#0000")
-    return [Prompt.model_validate_json(item.body) for item in system.items(thread, prefix)]
+    return [parse(system.runtime, item, Prompt).value for item in system.items(thread, prefix)]
 
 
 def told(system: System, thread: str) -> list[tuple[str, bool]]:

@@ -44,7 +44,7 @@ def save(runtime: Runtime, conversation: Conversation, *, if_version: int) -> St
         due=None if due is None else IndexKey(keys.due_shard(conversation.thread_id), sortable(due)),
         listed=IndexKey(
             keys.listed_threads(conversation.user_id, conversation.project_id),
-            sortable(conversation.active_at),
+            f"{sortable(conversation.active_at)}#{conversation.thread_id}",
         ),
     )
     return Stored(conversation, runtime.store.put(item, if_version=if_version).version)

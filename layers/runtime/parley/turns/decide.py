@@ -16,7 +16,7 @@ from parley.domain.proposals import Decision, Outcome, Proposal
 from parley.domain.values import Value
 from parley.turns import conversations, projects
 from parley.turns.calls import read_proposal, settle
-from parley.turns.records import Stored, load, put
+from parley.turns.records import Stored, load, parse, put
 from parley.turns.runtime import Runtime
 
 DecisionOutcome = Literal["applied", "duplicate", "expired", "superseded", "cancelled"]
@@ -126,7 +126,7 @@ def pending_proposals(runtime: Runtime, user_id: str, project_id: str, limit: in
     items = runtime.store.query_index(
         "listed", keys.listed_proposals(project_id), limit=limit, descending=True
     )
-    found = [Proposal.model_validate_json(item.body) for item in items]
+    found = [parse(runtime, item, Proposal).value for item in items]
     now = runtime.clock.now()
     waiting = [proposal for proposal in found if proposal.decision is None and proposal.expires_at > now]
     if role is projects.Role.APPROVER:

@@ -40,9 +40,9 @@ def decode_cursor(cursor: str | None, prefix: str) -> str | None:
 
 
 def _thread_cursor(cursor: str | None) -> str | None:
-    """An instant, as ``sortable`` writes it."""
+    """An instant and a thread, as the index has them."""
     sort = decode_cursor(cursor, "")
-    if sort is not None and not re.fullmatch("[0-9]{15}", sort):
+    if sort is not None and not re.fullmatch("[0-9]{15}#[0-9a-f-]{36}", sort):
         raise InvalidRequest("invalid_request", "cursor: use the value that the last page gave as next.")
     return sort
 

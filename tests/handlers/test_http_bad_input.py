@@ -1,0 +1,393 @@
+"""What the HTTP API answers to requests that it cannot accept: the right 4xx, one form, and nothing half-written."""
+
+from __future__ import annotations
+
+import base64
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from on_http import api
+from parley.tools.function import agent_function
+from parley.turns.projects import Role
+from tests.support.soundness import assert_sound
+from tests.support.systems import Answer, Note, System, embedded_system, http_event
+
+AGENT = {"agent_id": "a1", "name": "A", "provider": "scripted", "model": "demo"}
+MESSAGE = {"message": "hello"}
+
+
+class World:
+    """A system in which every kind of thing exists once, so that a refused request could have harmed it."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        system.member("colleague")
+        system.member("approver", Role.APPROVER)
+        asks = agent_function(Note, requires_user_confirmation=True)
+        note = {"name": "note", "arguments": {"text": "milk"}}
+        system.agent(functions=[asks], script=[{"when": "note", "tool_calls": [note]}])
+        self.thread = system.start("hello", "talker")
+        system.rest(self.thread)
+        self.asking = system.start("note it", "talker")
+        (self.proposal,) = system.pending(self.asking)
+        created = system.post("/api/projects", {"name": "Elsewhere"}, user="stranger")
+        self.elsewhere = created["project_id"]
+
+    def path(self, template: str) -> str:
+        """``{project}``, ``{thread}`` and so on filled in."""
+        return template.format(
+            project=self.system.project,
+            agent="talker",
+            thread=self.thread,
+            proposal=self.proposal["proposal_id"],
+            elsewhere=self.elsewhere,
+            unknown=uuid.uuid4(),
+        )
+
+    def items(self) -> list[tuple[Any, ...]]:
+        """Everything stored, with versions."""
+        query = "SELECT partition, sort, version FROM items ORDER BY partition, sort"
+        return list(self.system.store._database.read(lambda connection: connection.execute(query).fetchall()))
+
+    def refused(self, status: int, error: str, method: str, path: str, **request: Any) -> Answer:
+        """Send a request; it must be refused so, in the one form, and change nothing."""
+        before = self.items()
+        answer = self.system.request(method, self.path(path), **request)
+        assert (answer.status, answer.error) == (status, error), answer.text
+        assert set(answer.body["error"]) >= {"type", "message"}
+        assert answer.body["error"]["message"]
+        assert self.items() == before
+        return answer
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with embedded_system(tmp_path_factory.mktemp("world")) as system:
+        yield World(system)
+
+
+CHAT = "/api/projects/{project}/agents/{agent}/chat"
+THREAD = "/api/projects/{project}/chat-threads/{thread}"
+CONFIRM = "/confirmations/{proposal}"
+BODIES = [
+    ("POST", CHAT),
+    ("POST", THREAD),
+    ("POST", CONFIRM),
+    ("POST", "/api/projects"),
+    ("PUT", "/api/projects/{project}/members/colleague"),
+    ("PUT", "/api/projects/{project}/agents/a1"),
+]
+"""Every route that reads a body."""
+
+
+@pytest.mark.parametrize(("method", "path"), BODIES)
+@pytest.mark.parametrize(
+    "raw",
+    [
+        None,
+        "",
+        " ",
+        "{",
+        "hello",
+        "[]",
+        "1",
+        "null",
+        '"text"',
+        '{"message": NaN, "name": NaN}',
+        '{"message": 1e999}',
+        "[" * 100_000,
+        '{"message":' * 3000,
+        '{"x": ' + '{"a":' * 70 + "1" + "}" * 71,
+        '{"x": "\\ud800"}',
+        '{"x": ' + "9" * 5000 + "}",
+    ],
+)
+def test_a_body_that_is_no_json_object_is_a_bad_request(
+    world: World, method: str, path: str, raw: str | None
+) -> None:
+    world.refused(400, "bad_request", method, path, raw=raw)
+
+
+@pytest.mark.parametrize(("method", "path"), BODIES)
+@pytest.mark.parametrize("kind", ["text/plain", "application/xml", "image/png"])
+def test_a_body_of_another_kind_is_a_bad_request(world: World, method: str, path: str, kind: str) -> None:
+    world.refused(400, "bad_request", method, path, body=MESSAGE, headers={"content-type": kind})
+
+
+def test_a_body_that_is_no_text_is_a_bad_request(world: World) -> None:
+    event = http_event("POST", world.path(CHAT), body=base64.b64encode(b'{"message": "\xff"}').decode())
+    answer = api.handler({**event, "isBase64Encoded": True}, None)
+    assert answer["statusCode"] == 400
+    assert json.loads(answer["body"])["error"]["type"] == "bad_request"
+
+
+@pytest.mark.parametrize("path", [CHAT, THREAD])
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ({}, "either message or predefined_message"),
+        ({"message": None}, "either message or predefined_message"),
+        ({"message": "a", "predefined_message": "b"}, "either message or predefined_message"),
+        ({"predefined_message": "b"}, "predefined_message: "),
+        ({"predefined_message": 5}, "predefined_message: "),
+        ({"message": ""}, "message: "),
+        ({"message": "x" * 32_001}, "message: "),
+        ({"message": "😀" * 32_001}, "message: "),
+        ({"message": 1}, "message: "),
+        ({"message": True}, "message: "),
+        ({"message": ["x"]}, "message: "),
+        ({"message": {"text": "x"}}, "message: "),
+        *(
+            ({"message": "a", "turns_per_run": value}, "turns_per_run: ")
+            for value in (0, 51, -1, "2", True, 1.5)
+        ),
+        *(
+            ({"message": "a", "inactivity_seconds": value}, "inactivity_seconds: ")
+            for value in (0, 2_592_001, "60", 10**400)
+        ),
+        *(({"message": "a", "generation": value}, "generation: ") for value in (0, "1", 99)),
+        *(
+            ({"message": "a", "client_message_id": value}, "client_message_id: ")
+            for value in ("", "x" * 201, 7, {}, "x" * 100_000)
+        ),
+    ],
+)
+def test_a_message_that_is_not_acceptable_names_the_field(
+    world: World, path: str, body: dict[str, Any], place: str
+) -> None:
+    answer = world.refused(422, "invalid_request", "POST", path, body=body)
+    assert place in answer.body["error"]["message"]
+    assert "x" * 100 not in answer.text
+
+
+def test_an_idempotency_key_has_the_same_bounds_as_a_client_message_id(world: World) -> None:
+    key = {"idempotency-key": "x" * 201}
+    answer = world.refused(422, "invalid_request", "POST", CHAT, body=MESSAGE, headers=key)
+    assert answer.body["error"]["message"].startswith("idempotency-key: ")
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ({}, "approved: "),
+        *(({"approved": value}, "approved: ") for value in (None, "yes", "true", 1, 0, [], {})),
+        *(({"approved": True, "arguments": value}, "arguments: ") for value in ([], "x", 1)),
+        ({"approved": True, "reason": "x" * 2001}, "reason: "),
+        ({"approved": True, "reason": 1}, "reason: "),
+    ],
+)
+def test_a_decision_must_say_yes_or_no_and_nothing_like_it(
+    world: World, body: dict[str, Any], place: str
+) -> None:
+    answer = world.refused(422, "invalid_request", "POST", CONFIRM, body=body)
+    assert answer.body["error"]["message"].startswith(place)
+
+
+def test_edited_arguments_that_do_not_fit_decide_nothing(world: World) -> None:
+    for arguments in ({}, {"text": ""}, {"text": 5}, {"text": "x", "more": 1}):
+        body = {"approved": True, "arguments": arguments}
+        world.refused(422, "invalid_arguments", "POST", CONFIRM, body=body)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/api/projects", {}),
+        ("POST", "/api/projects", {"name": ""}),
+        ("POST", "/api/projects", {"name": "x" * 201}),
+        ("POST", "/api/projects", {"name": 1}),
+        ("PUT", "/api/projects/{project}/members/eve", {}),
+        ("PUT", "/api/projects/{project}/members/eve", {"role": "king"}),
+        ("PUT", "/api/projects/{project}/members/" + "e" * 2000, {"role": "member"}),
+        ("PUT", "/api/projects/{project}/agents/a1", {}),
+        ("PUT", "/api/projects/{project}/agents/a1", {**AGENT, "agent_id": "other"}),
+        ("PUT", "/api/projects/{project}/agents/a1", {**AGENT, "name": ""}),
+        ("PUT", "/api/projects/{project}/agents/a1", {**AGENT, "provider": "nobody"}),
+        ("PUT", "/api/projects/{project}/agents/a1", {**AGENT, "history_window": 0}),
+        ("PUT", "/api/projects/{project}/agents/a1", {**AGENT, "settings": []}),
+        ("PUT", "/api/projects/{project}/agents/a1", {**AGENT, "on_message_while_pending": "ignore"}),
+        ("PUT", "/api/projects/{project}/agents/a1", {**AGENT, "functions": [{"name": "x"}]}),
+        ("PUT", "/api/projects/{project}/agents/a b", {**AGENT, "agent_id": "a b"}),
+    ],
+)
+def test_projects_members_and_agents_are_checked(
+    world: World, method: str, path: str, body: dict[str, Any]
+) -> None:
+    world.refused(422, "invalid_request", method, path, body=body)
+
+
+def test_an_agent_cannot_name_a_function_class_that_is_not_installed(world: World) -> None:
+    function = {"name": "f", "implementation": {"kind": "class", "class_name": "NoSuchClass"}}
+    body = {**AGENT, "functions": [function]}
+    answer = world.refused(422, "invalid_request", "PUT", "/api/projects/{project}/agents/a1", body=body)
+    assert "NoSuchClass" in answer.body["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        *(
+            ("/api/projects/{project}/chat-threads", {"limit": value})
+            for value in (0, 101, -1, "x", "1.5", "")
+        ),
+        *(
+            ("/api/projects/{project}/chat-threads", {"cursor": value})
+            for value in ("!!!", "abc", "x" * 700, "é", base64.b64encode(b"THREAD#1").decode())
+        ),
+        *((f"{THREAD}/messages", {"cursor": value}) for value in ("abc", "!!!", "TUVTU0FHRSM")),
+        (f"{THREAD}/messages", {"limit": 101}),
+        (f"{THREAD}/messages", {"subthread": "x" * 201}),
+        *((f"{THREAD}/events", {"after": value}) for value in (-1, "x", 10**12, "1.5")),
+        *((f"{THREAD}/events", {"limit": value}) for value in (0, 1001)),
+        *((f"{THREAD}/events", {"wait": value}) for value in (-1, 21, "nan", "inf", "x")),
+        *((f"{THREAD}/replies/{value}", {}) for value in ("0", "-1", "x", "9" * 30)),
+        *((f"{THREAD}/runs/{value}", {}) for value in ("0", "x", "9" * 30)),
+    ],
+)
+def test_cursors_limits_and_numbers_are_checked(world: World, path: str, query: dict[str, Any]) -> None:
+    world.refused(422, "invalid_request", "GET", path, query=query)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/", None),
+        ("GET", "/api", None),
+        ("GET", "/api/projects/{project}/nothing", None),
+        ("GET", f"{THREAD}/nothing", None),
+        ("DELETE", THREAD, None),
+        ("PUT", THREAD, MESSAGE),
+        ("POST", "/api/projects/{project}/agents//chat", MESSAGE),
+        ("POST", "/api/projects/{project}/agents/nobody/chat", MESSAGE),
+        ("POST", "/api/projects/{project}/agents/" + "x" * 200 + "/chat", MESSAGE),
+        ("POST", "/api/projects/nothing/agents/{agent}/chat", MESSAGE),
+        ("POST", "/api/projects/{project}/chat-threads/{unknown}", MESSAGE),
+        ("POST", "/api/projects/{elsewhere}/chat-threads/{thread}", MESSAGE),
+        ("POST", "/api/projects/{project}/chat-threads/{unknown}/cancel", None),
+        ("GET", "/api/projects/{project}/chat-threads/{unknown}", None),
+        ("GET", "/api/projects/{project}/agents/nobody", None),
+        ("GET", f"{THREAD}/replies/7", None),
+        ("GET", f"{THREAD}/runs/7", None),
+        ("POST", "/confirmations/{unknown}", {"approved": True}),
+        ("POST", "/confirmations/x", {"approved": True}),
+    ],
+)
+def test_what_is_not_there_is_not_found(world: World, method: str, path: str, body: Any) -> None:
+    world.refused(404, "not_found", method, path, body=body)
+
+
+def test_a_subthread_that_is_not_there_is_not_found(world: World) -> None:
+    world.refused(404, "not_found", "GET", f"{THREAD}/messages", query={"subthread": "nothing"})
+
+
+OF_THE_PROJECT = [
+    ("GET", "/api/projects/{project}/chat-threads", None),
+    ("GET", "/api/projects/{project}/confirmations", None),
+    ("GET", "/api/projects/{project}/agents", None),
+    ("GET", "/api/projects/{project}/agents/{agent}", None),
+    ("POST", CHAT, MESSAGE),
+]
+OF_THE_THREAD = [
+    ("POST", THREAD, MESSAGE),
+    ("GET", THREAD, None),
+    ("GET", f"{THREAD}/messages", None),
+    ("GET", f"{THREAD}/events", None),
+    ("GET", f"{THREAD}/replies/1", None),
+    ("GET", f"{THREAD}/runs", None),
+    ("GET", f"{THREAD}/runs/1", None),
+    ("POST", f"{THREAD}/cancel", None),
+]
+OF_THE_OWNER = [
+    ("PUT", "/api/projects/{project}/members/eve", {"role": "owner"}),
+    ("PUT", "/api/projects/{project}/agents/a1", AGENT),
+]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [*OF_THE_PROJECT, *OF_THE_THREAD, *OF_THE_OWNER, ("POST", CONFIRM, {"approved": True})],
+)
+def test_a_stranger_finds_nothing(world: World, method: str, path: str, body: Any) -> None:
+    world.refused(404, "not_found", method, path, body=body, user="stranger")
+
+
+@pytest.mark.parametrize("user", ["colleague", "approver"])
+@pytest.mark.parametrize(("method", "path", "body"), [*OF_THE_THREAD, *OF_THE_OWNER])
+def test_members_find_neither_each_others_threads_nor_the_owners_doors(
+    world: World, user: str, method: str, path: str, body: Any
+) -> None:
+    world.refused(404, "not_found", method, path, body=body, user=user)
+
+
+def test_a_colleague_cannot_decide(world: World) -> None:
+    world.refused(404, "not_found", "POST", CONFIRM, body={"approved": True}, user="colleague")
+
+
+@pytest.mark.parametrize(("method", "path", "body"), OF_THE_THREAD)
+def test_a_thread_is_not_found_in_another_project_of_its_owner(
+    world: World, method: str, path: str, body: Any
+) -> None:
+    world.system.post("/api/projects", {"name": "mine too"})
+    moved = path.replace("{project}", "{elsewhere}")
+    world.system.request(
+        "PUT", world.path("/api/projects/{elsewhere}/members/dev"), body={"role": "owner"}, user="stranger"
+    )
+    world.refused(404, "not_found", method, moved, body=body)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "😀🎉👩‍👩‍👧‍👦",
+        "a\x00b",
+        "   ",
+        "\u202eevil",
+        "\ufeff",
+        "x" * 32_000,
+        "😀" * 32_000,
+        "'; DROP TABLE item; --",
+        "{}",
+        "é\u0301",
+    ],
+)
+def test_odd_messages_are_answered_and_kept_as_they_are(world: World, message: str) -> None:
+    system = world.system
+    thread = system.start(message, "talker")
+    system.rest(thread, turns=1)
+    events = assert_sound(system, thread)
+    assert events[0]["data"]["content"] == message
+    assert system.messages(thread)[0]["content"] == message
+    assert system.status(thread)["title"] == message[:200]
+
+
+@pytest.mark.parametrize("client_id", ["x" * 200, "😀" * 200, "a\x00b", "#", " ", "../..", "é"])
+def test_odd_client_ids_name_their_message(world: World, client_id: str) -> None:
+    path = world.path(CHAT)
+    body = {**MESSAGE, "client_message_id": client_id}
+    first = world.system.post(path, body)
+    assert world.system.post(path, body) == first
+    world.system.rest(first["thread_id"], turns=1)
+    listed = world.system.events(first["thread_id"])
+    assert listed[0]["data"]["client_message_id"] == client_id
+
+
+def test_threads_are_listed_page_by_page_though_they_began_in_the_same_instant(world: World) -> None:
+    system = world.system
+    path = world.path("/api/projects/{project}/chat-threads")
+    started = {system.start("hello", "talker") for _ in range(5)}
+    found: list[str] = []
+    query: dict[str, Any] = {"limit": 2}
+    while True:
+        page = system.get(path, **query)
+        found += [thread["thread_id"] for thread in page["threads"]]
+        if page["next"] is None:
+            break
+        query["cursor"] = page["next"]
+    assert len(found) == len(set(found))
+    assert started <= set(found)
+    for thread in started:
+        system.rest(thread)
