@@ -111,6 +111,17 @@ def take_decision(conversation: Conversation, run_id: RunId, proposal_id: str, *
     return taken
 
 
+def close_call(conversation: Conversation, run_id: RunId, proposal_id: str, *, now: float) -> Conversation:
+    """The call has its response: nobody waits on its proposal, and nobody can approve it any more."""
+    require_run(conversation, run_id)
+    known = conversation.proposal(proposal_id)
+    if known is None or (known.outcome and known.token is None):
+        return conversation
+    entry = known.but(token=None, outcome=known.outcome or _in_time(known, Outcome.CANCELLED, now))
+    entries = tuple(entry if other is known else other for other in conversation.proposals)
+    return conversation.but(proposals=entries)
+
+
 def withdraw(
     conversation: Conversation, run_id: RunId, turn: int | None, thread_id: str, *, now: float
 ) -> Conversation:

@@ -22,8 +22,14 @@ from parley.turns.task import Task
 
 
 def await_confirmation(runtime: Runtime, task: Task) -> dict[str, Any]:
-    """The proposal's record first, then the aggregate with the token, then the events."""
+    """The proposal's record first, then the aggregate with the token, then the events.
+
+    A call that an earlier attempt answered, if only as failed, is not proposed again.
+    """
     opened = open_call(runtime, task)
+    if task.rerun and history.call_response(runtime, opened.scope, opened.step, opened.index):
+        runtime.orchestrator.wake(task.token or "")
+        return {}
     proposal, entered_again = _record(runtime, opened, task.call.timeout_seconds - EXPIRY_MARGIN)
     log = EventLog(runtime, opened.scope.conversation, rerun=task.rerun or entered_again)
     run_id = task.run.run_id

@@ -7,10 +7,11 @@ from typing import Any
 
 from parley.domain import keys
 from parley.domain.agents import Agent, AgentFunction
+from parley.domain.decisions import close_call
 from parley.domain.events import EventName, NewEvent
 from parley.domain.messages import Message, MessageKind, ToolCall
 from parley.domain.proposals import Decision, Outcome, Proposal
-from parley.turns import history
+from parley.turns import conversations, history
 from parley.turns.event_log import EventLog
 from parley.turns.function_ports import FunctionOutcome
 from parley.turns.ports import ConditionFailed
@@ -60,6 +61,17 @@ def open_call(runtime: Runtime, task: Task) -> OpenCall:
     call = message.tool_calls[task.call.index]
     agent = get_agent(runtime, scope.conversation.project_id, scope.agent_id)
     return OpenCall(scope, agent, message, call, task.call.index, step, agent.function(call.name))
+
+
+def close_proposal(runtime: Runtime, task: Task, opened: OpenCall) -> None:
+    """Before a call is answered without its decision: it cannot be approved any more."""
+    run_id = task.run.run_id
+    conversations.change(
+        runtime,
+        run_id.thread_id,
+        lambda c: close_call(c, run_id, opened.proposal_id, now=runtime.clock.now()),
+        known=opened.scope.stored,
+    )
 
 
 def respond(runtime: Runtime, log: EventLog, opened: OpenCall, outcome: FunctionOutcome) -> Message:

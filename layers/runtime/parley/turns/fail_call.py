@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from parley.domain.errors import StaleRun
-from parley.turns.calls import open_call, respond
+from parley.turns.calls import close_proposal, open_call, respond
 from parley.turns.failures import words_for
 from parley.turns.function_ports import FunctionOutcome
 from parley.turns.runtime import Runtime
@@ -16,6 +16,7 @@ def fail_call(runtime: Runtime, task: Task) -> dict[str, Any]:
     """Ends quietly for a stale run: this state has no Catch."""
     try:
         opened = open_call(runtime, task)
+        close_proposal(runtime, task, opened)
     except StaleRun:
         return {}
     log = open_log(runtime, task, opened.scope)

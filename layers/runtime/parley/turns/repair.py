@@ -10,10 +10,18 @@ import re
 from dataclasses import dataclass
 
 from parley.domain import keys
-from parley.domain.conversation import Conversation, RunId, RunStatus, StartRun, WakeToken, signals
+from parley.domain.conversation import (
+    WATCHDOG_SECONDS,
+    Conversation,
+    RunId,
+    RunStatus,
+    StartRun,
+    WakeToken,
+    signals,
+)
 from parley.domain.protocol import new_attempt
 from parley.turns import conversations
-from parley.turns.ports import ExecutionStatus
+from parley.turns.ports import ExecutionStatus, IndexKey
 from parley.turns.runtime import Runtime
 
 PAGE = 100
@@ -39,7 +47,7 @@ def repair_due(runtime: Runtime) -> Repaired:
             items = runtime.store.query_index("due", shard, after=after, until=until, limit=PAGE)
             for item in items:
                 thread_id = item.partition.removeprefix(keys.thread_partition(""))
-                examine(runtime, thread_id, done)
+                examine(runtime, thread_id, done, due=item.due)
             if len(items) < PAGE or items[-1].due is None:
                 break
             after = items[-1].due.sort
@@ -54,8 +62,8 @@ def repair_execution(runtime: Runtime, name: str) -> Repaired:
     return done
 
 
-def examine(runtime: Runtime, thread_id: str, done: Repaired) -> None:
-    """Signal what waits to be signalled; start the next attempt of a run whose execution is dead or missing."""
+def examine(runtime: Runtime, thread_id: str, done: Repaired, *, due: IndexKey | None = None) -> None:
+    """Signal what waits for it; start the next attempt of a run whose execution is dead, missing or deaf."""
     stored = conversations.find(runtime, thread_id)
     if stored is None or stored.value.run.status is RunStatus.CLOSED:
         return
@@ -67,13 +75,40 @@ def examine(runtime: Runtime, thread_id: str, done: Repaired) -> None:
         done.restarted += 1
     elif conversation.run.status is RunStatus.RUNNING and not signals(conversation):
         _look_again_later(runtime, conversation)
+    if not _signal(runtime, conversation, done) and due is not None:
+        long_ago = conversations.sortable(runtime.clock.now() - WATCHDOG_SECONDS)
+        if due.sort < long_ago:
+            _give_up(runtime, conversation, done)
+
+
+def _signal(runtime: Runtime, conversation: Conversation, done: Repaired) -> bool:
+    """Whether each token that was to be woken was one that somebody waits on."""
+    heard = True
     for signal in signals(conversation):
         done.signalled += 1
         match signal:
             case StartRun(name, payload):
                 runtime.orchestrator.start(name, payload)
             case WakeToken(token):
-                runtime.orchestrator.wake(token)
+                heard &= runtime.orchestrator.wake(token)
+    return heard
+
+
+def _give_up(runtime: Runtime, conversation: Conversation, done: Repaired) -> None:
+    """Nobody waits on the tokens that the aggregate names, and nothing came of it for a long time.
+
+    A task that was given up may have put its own token in the place of the one that counts.
+    """
+    deaf, unheard = conversation.run_id, signals(conversation)
+    again = conversations.change(
+        runtime,
+        conversation.thread_id,
+        lambda c: new_attempt(c, deaf) if signals(c) == unheard else c,
+    )
+    if again.run_id != deaf:
+        done.restarted += 1
+        runtime.orchestrator.stop(keys.execution_name(*deaf), "It waits on a token that nobody knows.")
+        _signal(runtime, again, done)
 
 
 def _dead(runtime: Runtime, conversation: Conversation) -> bool:

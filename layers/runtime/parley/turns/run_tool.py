@@ -12,6 +12,7 @@ from parley.turns import conversations, history
 from parley.turns.calls import (
     REFUSALS,
     OpenCall,
+    close_proposal,
     decision_events,
     decision_of,
     open_call,
@@ -34,6 +35,7 @@ def run_tool(runtime: Runtime, task: Task) -> dict[str, Any]:
     log = open_log(runtime, task, opened.scope)
     recorded = history.call_response(runtime, opened.scope, opened.step, opened.index)
     if recorded is not None:
+        close_proposal(runtime, task, opened)
         log.append(response_event(opened, recorded))
         return {}
     confirmed = task.call.next == AWAIT
