@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 import on_http.api
-from on_http import threads
+from parley import wiring
+from parley.turns import accept_message
+from parley.turns.accept_message import MessageAccepted
 
 
 def request(method: str, path: str, user: str, body: Any = None) -> dict[str, Any]:
@@ -37,10 +39,10 @@ def test_requests_that_are_answered_at_once_each_see_their_own_caller_path_and_b
 
     def continue_thread(runtime: Any, user: str, project: str, thread: str, message: Any) -> Any:
         together.wait(10)  # all eight are inside the resolver now
-        return threads.MessageAccepted(thread_id=f"{user} {project} {thread}", message_id=message.message)
+        return MessageAccepted(thread_id=f"{user} {project} {thread}", message_id=message.message)
 
-    monkeypatch.setattr(threads.accept_message, "continue_thread", continue_thread)
-    monkeypatch.setattr(threads.wiring, "runtime", lambda: None)
+    monkeypatch.setattr(accept_message, "continue_thread", continue_thread)
+    monkeypatch.setattr(wiring, "runtime", lambda: None)
 
     def ask(number: int) -> tuple[str, str]:
         path = f"/api/projects/p{number}/chat-threads/t{number}"

@@ -5,7 +5,7 @@ import runpy
 
 import pytest
 
-from parley import wiring
+from parley import assets, wiring
 from tests.support.deployment import Context
 from tests.support.machine import ROOT
 from tests.support.moto_aws import mocked_aws
@@ -29,8 +29,8 @@ def test_the_preparation_may_be_repeated_and_lets_a_story_begin(monkeypatch: pyt
             runpy.run_path(str(LOCAL / "prepare.py"), run_name="__main__")
         monkeypatch.setattr(wiring, "_used", wiring.aws_runtime(VARIABLES))
         event = json.loads((ROOT / "events" / "api-post-chat.json").read_text(encoding="utf-8"))
-        answer = wiring.handler("on_http.api.handler")(event, Context("ApiFunction"))
+        answer = assets.handler("on_http.api.handler")(event, Context("ApiFunction"))
         assert answer["statusCode"] == 200
         ticket = json.loads((ROOT / "events" / "socket-authorize.json").read_text(encoding="utf-8"))
-        policy = wiring.handler("on_socket.authorize.handler")(ticket, Context("SocketAuthorizerFunction"))
+        policy = assets.handler("on_socket.authorize.handler")(ticket, Context("SocketAuthorizerFunction"))
         assert policy["principalId"] == "dev"

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from parley.embedded.database import Database, StorageError
+from parley.domain.errors import StorageError
+from parley.embedded.database import Database
 from tests.statemachine.corpus import call, each, flow, nested, wait_for_token
 from tests.statemachine.corpus_player import with_arns
 from tests.statemachine.interpreter_stage import CHILD, Stage

@@ -13,7 +13,7 @@ from unittest import mock
 
 import boto3
 
-from parley import wiring
+from parley import assets, wiring
 from parley.aws import clients
 from parley.clock import MovableClock
 from parley.turns.runtime import Runtime
@@ -89,7 +89,7 @@ class Deployment:
 
     def invoke(self, function: str, event: Any) -> Any:
         """Invoke a function by its logical id; the result as JSON carries it."""
-        handler = wiring.handler(self._functions[function]["Handler"])
+        handler = assets.handler(self._functions[function]["Handler"])
         with self.acting_as(function) as runtime:
             wiring.use(runtime)
             try:

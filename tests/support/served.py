@@ -20,6 +20,7 @@ from websockets.sync.client import ClientConnection, connect
 from parley import wiring
 from parley.embedded.server import EmbeddedServer, Service
 from parley.embedded.server.assembly import service_of
+from parley.installation import Installation
 
 PATIENCE = 30.0
 
@@ -31,7 +32,7 @@ class Served:
     url: str
     data: Path
     service: Service
-    installation: wiring.Installation
+    installation: Installation
 
     def token(self, user: str = "dev", project: str = "demo") -> str:
         self.service.enroll(user, project)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from parley import wiring
+from parley import assets
 from parley.clock import MovableClock
 from parley.embedded.asl.definition import (
     ChoiceState,
@@ -79,8 +79,8 @@ class Stepper:
     """Executions of the machine. ``invoke`` answers a Task's payload or raises its error."""
 
     def __init__(self, invoke: Invoke, clock: MovableClock) -> None:
-        arns = {f"{name}Arn": name for name in wiring.TASK_FUNCTIONS}
-        self.machine: Machine = load("machine", wiring.definition(arns))
+        arns = {f"{name}Arn": name for name in assets.TASK_FUNCTIONS}
+        self.machine: Machine = load("machine", assets.definition(arns))
         self.executions: dict[str, Execution] = {}
         self._invoke = invoke
         self._clock = clock

@@ -20,7 +20,7 @@ from pydantic import Field
 
 import parley_marketer
 from on_http import api
-from parley import wiring
+from parley import assets, wiring
 from parley.clock import MovableClock
 from parley.domain import keys
 from parley.domain.agents import Agent
@@ -393,14 +393,14 @@ class Account:
 def set_up(account: MockedAws) -> Account:
     """Parley in a mocked account, once."""
     clock = MovableClock(time.time())
-    arns = {f"{name}Arn": account.function_arn(name) for name in wiring.TASK_FUNCTIONS}
+    arns = {f"{name}Arn": account.function_arn(name) for name in assets.TASK_FUNCTIONS}
     environment = {
         "PARLEY_TABLE": account.table,
         "PARLEY_BUCKET": account.bucket,
-        "PARLEY_STATE_MACHINE_ARN": account.create_machine(wiring.definition(arns)),
+        "PARLEY_STATE_MACHINE_ARN": account.create_machine(assets.definition(arns)),
         "PARLEY_SOCKET_ENDPOINT": account.socket_endpoint,
     }
-    tasks = wiring.handler(wiring.TASK_HANDLER)
+    tasks = assets.handler(assets.TASK_HANDLER)
     account.functions = lambda name, payload: tasks(payload, name)
     return Account(account, clock, wiring.aws_runtime(environment, clock=clock))
 

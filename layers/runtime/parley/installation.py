@@ -23,14 +23,14 @@ from parley.embedded.store import SqliteStore
 from parley.providers.registry import ProviderRegistry
 from parley.tools.registry import FunctionRegistry
 from parley.turns.ports import Secrets
-from parley.turns.runtime import Runtime, Settings
+from parley.turns.runtime import DAY, Runtime, Settings
 
 Durability = Literal["NORMAL", "FULL"]
 MACHINE = "arn:aws:states:local:000000000000:stateMachine:parley-conversation"
+KEPT_SECONDS = 90 * DAY
+"""How long closed executions stay visible, as in Step Functions."""
 LEASE_SECONDS = 700.0
 """Longer than any Task's own limit: a lease that ends means a worker that died, never one that is slow."""
-WORKERS = 64
-"""Tasks at once. Most of their time they wait for a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,9 @@ class Installation:
         self.interpreter.open()
 
     def purge(self) -> int:
-        """Delete expired items, as DynamoDB's TTL does; how many it were."""
-        return self.store.purge_expired()
+        """Delete expired items and executions closed long ago, as AWS does; how many it were."""
+        before = self.runtime.clock.now() - KEPT_SECONDS
+        return self.store.purge_expired() + self.interpreter.forget_closed(before)
 
     def close(self) -> None:
         """Stop working on the folder and give it up; what is under way goes on at the next opening."""
@@ -70,7 +71,7 @@ class Choices:
     settings: Settings
     packs: tuple[str, ...]
     synchronous: Durability = "NORMAL"
-    workers: int = WORKERS
+    workers: int = 64
 
 
 def open_folder(data: Path, choices: Choices, clock: Any = None) -> Installation:

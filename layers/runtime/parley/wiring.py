@@ -10,14 +10,12 @@ import importlib
 import os
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
-from parley.assets import TASK_FUNCTIONS, TASK_HANDLER, data_folder, definition, handler
 from parley.clock import SystemClock
-from parley.installation import WORKERS, Choices, Durability, Installation, open_folder
 from parley.providers.registry import ProviderRegistry
 from parley.tools.registry import FunctionRegistry
 from parley.turns import projects
@@ -25,7 +23,9 @@ from parley.turns.ports import Clock, Secrets
 from parley.turns.repair import Repaired
 from parley.turns.runtime import DAY, Runtime, Settings
 
-__all__ = ["TASK_FUNCTIONS", "TASK_HANDLER", "Installation", "data_folder", "definition", "handler"]
+if TYPE_CHECKING:
+    from parley.installation import Durability, Installation
+
 ENVIRONMENT = frozenset(
     {
         "PARLEY_BACKEND",
@@ -161,10 +161,16 @@ def embedded(
     *,
     clock: Any = None,
     synchronous: Durability | None = None,
-    workers: int = WORKERS,
+    workers: int = 64,
     demo_user: str | None = "dev",
 ) -> Installation:
-    """Open a data folder for this process's handlers. Raises FolderLocked and StorageError."""
+    """Open a data folder for this process's handlers. Raises FolderLocked and StorageError.
+
+    ``workers``: tasks at once; most of their time they wait for a model.
+    """
+    # What the embedded backend needs is not in the Lambda layer.
+    from parley.installation import Choices, open_folder
+
     choices = Choices(
         secrets=_EnvironmentFirst(os.environ),
         settings=_settings(os.environ, chunk_milliseconds=50),

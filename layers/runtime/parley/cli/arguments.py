@@ -52,6 +52,19 @@ def _add_serve(commands: Subparsers) -> None:
     parser.add_argument("--access-log", action="store_true", help="log requests, without their query strings")
 
 
+def _add_wishes(parser: argparse.ArgumentParser) -> None:
+    """What a conversation asks of its runs."""
+    parser.add_argument(
+        "--turns-per-run",
+        type=_number(1, 50),
+        metavar="N",
+        help="turns until a run continues as a new one (1-50)",
+    )
+    parser.add_argument(
+        "--inactivity-seconds", type=_number(1, 2_592_000), metavar="N", help="silence that ends a run"
+    )
+
+
 def _add_chat(commands: Subparsers) -> None:
     parser = _add(
         commands,
@@ -70,15 +83,7 @@ def _add_chat(commands: Subparsers) -> None:
         type=_message,
         help="send this once the one before got its reply (repeatable)",
     )
-    parser.add_argument(
-        "--turns-per-run",
-        type=_number(1, 50),
-        metavar="N",
-        help="turns until a run continues as a new one (1-50)",
-    )
-    parser.add_argument(
-        "--inactivity-seconds", type=_number(1, 2_592_000), metavar="N", help="silence that ends a run"
-    )
+    _add_wishes(parser)
     parser.add_argument(
         "--decision",
         choices=("approve", "decline"),

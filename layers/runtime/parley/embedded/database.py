@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from parley.domain.errors import StorageError
+
 T = TypeVar("T")
 
 # Primary result codes (https://sqlite.org/rescode.html) that tell of the file or the disk, not of the SQL.
@@ -29,10 +31,6 @@ _STORAGE_CODES = {
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened: check that its folder exists and is writable",
     sqlite3.SQLITE_NOTADB: "the file is not a SQLite database: move it away or restore a backup",
 }
-
-
-class StorageError(Exception):
-    """The database file could not take or give data. Says why and what to do; nothing was half-written."""
 
 
 class _Write:

@@ -169,7 +169,6 @@ def http_event(
 ) -> dict[str, Any]:
     """The event of payload format 2.0. Fields that have no value are left out, as API Gateway does."""
     headers = dict(headers)
-    host = headers.get("host", "localhost")
     headers["x-forwarded-for"] = request.client_ip
     headers["x-forwarded-proto"] = request.scheme
     cookies = headers.pop("cookie", "")
@@ -180,24 +179,7 @@ def http_event(
         "rawPath": path,
         "rawQueryString": request.query,
         "headers": headers,
-        "requestContext": {
-            "accountId": _ACCOUNT,
-            "apiId": _API_ID,
-            "domainName": host,
-            "domainPrefix": host.partition(".")[0],
-            "http": {
-                "method": request.method,
-                "path": path,
-                "protocol": request.protocol,
-                "sourceIp": request.client_ip,
-                "userAgent": headers.get("user-agent", ""),
-            },
-            "requestId": uuid.uuid4().hex,
-            "routeKey": match.route_key,
-            "stage": _STAGE,
-            "time": datetime.fromtimestamp(now, UTC).strftime("%d/%b/%Y:%H:%M:%S +0000"),
-            "timeEpoch": int(now * 1000),
-        },
+        "requestContext": _request_context(request, headers, match, path, now),
         "isBase64Encoded": False,
     }
     if claims is not None:
@@ -212,6 +194,30 @@ def http_event(
     if request.body:
         event["body"], event["isBase64Encoded"] = _event_body(request.body, headers)
     return event
+
+
+def _request_context(
+    request: HttpRequest, headers: Mapping[str, str], match: Match, path: str, now: float
+) -> dict[str, Any]:
+    host = headers.get("host", "localhost")
+    return {
+        "accountId": _ACCOUNT,
+        "apiId": _API_ID,
+        "domainName": host,
+        "domainPrefix": host.partition(".")[0],
+        "http": {
+            "method": request.method,
+            "path": path,
+            "protocol": request.protocol,
+            "sourceIp": request.client_ip,
+            "userAgent": headers.get("user-agent", ""),
+        },
+        "requestId": uuid.uuid4().hex,
+        "routeKey": match.route_key,
+        "stage": _STAGE,
+        "time": datetime.fromtimestamp(now, UTC).strftime("%d/%b/%Y:%H:%M:%S +0000"),
+        "timeEpoch": int(now * 1000),
+    }
 
 
 def query_parameters(query: str) -> dict[str, str]:

@@ -55,10 +55,16 @@ def repair_due(runtime: Runtime) -> Repaired:
 
 
 def repair_execution(runtime: Runtime, name: str) -> Repaired:
-    """Look at the thread of an execution that ended badly; nested ones are their parents' business."""
+    """Look at the thread of an execution that ended badly; nested ones are their parents' business.
+
+    A run that dies even of failing its turn would be started at once for ever: it is left to the next pass that
+    finds it due.
+    """
     done = Repaired()
-    if match := _ROOT_EXECUTION.match(name):
-        examine(runtime, match["thread"], done)
+    match = _ROOT_EXECUTION.match(name)
+    stored = conversations.find(runtime, match["thread"]) if match else None
+    if stored is not None and stored.value.run.deaths < DEAD_ATTEMPTS:
+        examine(runtime, stored.value.thread_id, done)
     return done
 
 

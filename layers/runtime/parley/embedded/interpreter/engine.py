@@ -11,8 +11,9 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from parley.domain.errors import StorageError
 from parley.embedded.asl.definition import Machine
-from parley.embedded.database import Database, StorageError
+from parley.embedded.database import Database
 from parley.embedded.interpreter import rows, tokens
 from parley.embedded.interpreter.cache import Cache
 from parley.embedded.interpreter.live import Branch, BranchKey, Claim, Closing, LiveExecution, Status

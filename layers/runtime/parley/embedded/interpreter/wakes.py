@@ -5,9 +5,9 @@ import logging
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
+from parley.domain.errors import StorageError
 from parley.embedded.asl import data as json_data
 from parley.embedded.asl.errors import TASK_FAILED, TIMEOUT
-from parley.embedded.database import StorageError
 from parley.embedded.interpreter import rows
 from parley.embedded.interpreter.live import Branch, BranchKey, Closing, LiveExecution, Status
 from parley.embedded.interpreter.tasks import nested_cause, nested_result

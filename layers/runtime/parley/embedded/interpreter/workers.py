@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from parley.domain.errors import StorageError
 from parley.embedded.asl.definition import TaskState
-from parley.embedded.database import StorageError
 from parley.embedded.interpreter import rows, tokens
 from parley.embedded.interpreter.live import Branch, Claim, LiveExecution, Status
 from parley.embedded.interpreter.tasks import lambda_result

@@ -8,15 +8,16 @@ import on_http.api
 import on_schedule.repair
 import on_socket.authorize
 import on_socket.route
-from parley import wiring
+from parley import assets, wiring
 from parley.embedded.gateway_routes import Cors
 from parley.embedded.server.contracts import Handlers, Service
+from parley.installation import Installation
 from parley.turns import projects
 
 PUBLIC = frozenset({"GET /openapi.json"})
 
 
-def service_of(installation: wiring.Installation, *, allow_origins: Sequence[str] = ()) -> Service:
+def service_of(installation: Installation, *, allow_origins: Sequence[str] = ()) -> Service:
     """What a server serves of an open installation. The handlers of this process use it from now on."""
     wiring.use(installation.runtime)
 
@@ -37,7 +38,7 @@ def service_of(installation: wiring.Installation, *, allow_origins: Sequence[str
         public=PUBLIC,
         hub=installation.hub,
         issuer=installation.issuer,
-        pages=wiring.data_folder("web"),
+        pages=assets.data_folder("web"),
         now=installation.runtime.clock.now,
         purge=installation.purge,
         enroll=enroll,
