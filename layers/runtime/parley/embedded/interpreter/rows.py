@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS branch (
     execution INTEGER NOT NULL, path TEXT NOT NULL, serial INTEGER NOT NULL, state TEXT NOT NULL,
     status TEXT NOT NULL, data TEXT NOT NULL, visit INTEGER NOT NULL, entered_at REAL NOT NULL,
     due REAL, more TEXT NOT NULL, PRIMARY KEY (execution, path)
-) WITHOUT ROWID;
+);
 CREATE TABLE IF NOT EXISTS visit (
     execution INTEGER NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL,
     path TEXT NOT NULL, entered_at REAL NOT NULL, exited_at REAL NOT NULL, outcome TEXT NOT NULL,
