@@ -20,6 +20,11 @@ AGENT = {"agent_id": "a1", "name": "A", "provider": "scripted", "model": "demo"}
 MESSAGE = {"message": "hello"}
 
 
+def bad(field: str, *values: Any, **beside: Any) -> list[tuple[dict[str, Any], str]]:
+    """Bodies in which ``field`` is wrong, each with the words that name it."""
+    return [({**beside, field: value}, f"{field}: ") for value in values]
+
+
 class World:
     """A system in which every kind of thing exists once, so that a refused request could have harmed it."""
 
@@ -132,28 +137,12 @@ def test_a_body_that_is_no_text_is_a_bad_request(world: World) -> None:
         ({}, "either message or predefined_message"),
         ({"message": None}, "either message or predefined_message"),
         ({"message": "a", "predefined_message": "b"}, "either message or predefined_message"),
-        ({"predefined_message": "b"}, "predefined_message: "),
-        ({"predefined_message": 5}, "predefined_message: "),
-        ({"message": ""}, "message: "),
-        ({"message": "x" * 32_001}, "message: "),
-        ({"message": "😀" * 32_001}, "message: "),
-        ({"message": 1}, "message: "),
-        ({"message": True}, "message: "),
-        ({"message": ["x"]}, "message: "),
-        ({"message": {"text": "x"}}, "message: "),
-        *(
-            ({"message": "a", "turns_per_run": value}, "turns_per_run: ")
-            for value in (0, 51, -1, "2", True, 1.5)
-        ),
-        *(
-            ({"message": "a", "inactivity_seconds": value}, "inactivity_seconds: ")
-            for value in (0, 2_592_001, "60", 10**400)
-        ),
-        *(({"message": "a", "generation": value}, "generation: ") for value in (0, "1", 99)),
-        *(
-            ({"message": "a", "client_message_id": value}, "client_message_id: ")
-            for value in ("", "x" * 201, 7, {}, "x" * 100_000)
-        ),
+        *bad("predefined_message", "b", 5),
+        *bad("message", "", "x" * 32_001, "😀" * 32_001, 1, True, ["x"], {"text": "x"}),
+        *bad("turns_per_run", 0, 51, -1, "2", True, 1.5, **MESSAGE),
+        *bad("inactivity_seconds", 0, 2_592_001, "60", 10**400, **MESSAGE),
+        *bad("generation", 0, "1", 99, **MESSAGE),
+        *bad("client_message_id", "", "x" * 201, 7, {}, "x" * 100_000, **MESSAGE),
     ],
 )
 def test_a_message_that_is_not_acceptable_names_the_field(
@@ -174,10 +163,9 @@ def test_an_idempotency_key_has_the_same_bounds_as_a_client_message_id(world: Wo
     ("body", "place"),
     [
         ({}, "approved: "),
-        *(({"approved": value}, "approved: ") for value in (None, "yes", "true", 1, 0, [], {})),
-        *(({"approved": True, "arguments": value}, "arguments: ") for value in ([], "x", 1)),
-        ({"approved": True, "reason": "x" * 2001}, "reason: "),
-        ({"approved": True, "reason": 1}, "reason: "),
+        *bad("approved", None, "yes", "true", 1, 0, [], {}),
+        *bad("arguments", [], "x", 1, approved=True),
+        *bad("reason", "x" * 2001, 1, approved=True),
     ],
 )
 def test_a_decision_must_say_yes_or_no_and_nothing_like_it(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
+import on_task.fail_turn
+from on_schedule import repair
 from parley.domain.agents import AgentFunction, SubagentFunction
+from parley.domain.conversation import WATCHDOG_SECONDS, WATCHDOG_STEP
 from parley.tools.function import agent_function
 from parley.turns.calls import REFUSALS
 from tests.support.soundness import CALL, PLAIN, REPLY, assert_sound, named, story
@@ -52,7 +56,7 @@ def test_a_provider_that_asks_for_time_gets_it(system: System, retry_after: floa
     system.agent(script=[{"text": "Now.", **error("ProviderRateLimited", retry_after=retry_after, times=1)}])
     thread = system.start("Hello", "talker")
     before = system.clock.now()
-    system.rest(thread, turns=1, moving=0.5)
+    system.rest(thread, turns=1, moving=2.0)
     assert [name for name in story(assert_sound(system, thread)) if name != "MessageReset"] == PLAIN
     states = [visit.name for visit in system.orchestrator.history(f"{thread}-1-1")]
     assert states.count("WaitForProvider") == (retry_after > 10)
@@ -154,3 +158,43 @@ def test_cancelling_the_parent_stops_its_subagent(system: System) -> None:
     system.say(thread, "Hello")
     system.rest(thread, turns=2)
     assert story(assert_sound(system, thread))[-len(REPLY) :] == REPLY
+
+
+def test_a_run_that_dies_even_of_failing_its_turn_is_not_started_at_once_for_ever(
+    system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After three dead attempts the turn is failed; if that dies too, the next try waits for repair's due time."""
+    system.agent(script=[{"when": "fail", **error("ProviderUnauthorized"), "text": "x"}])
+    broken = True
+    fail_turn = on_task.fail_turn.handler
+
+    def fail(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        if broken:
+            raise ZeroDivisionError
+        return fail_turn(event, context)
+
+    def died(attempt: int) -> bool:
+        return system.orchestrator.status(f"{thread}-1-{attempt}") == "FAILED"
+
+    def look_at(attempt: int) -> dict[str, int]:
+        """What EventBridge's event does on AWS, and the interpreter's on a laptop."""
+        return repair.handler({"detail": {"name": f"{thread}-1-{attempt}"}}, None)
+
+    monkeypatch.setattr(on_task.fail_turn, "handler", fail)
+    thread = system.start("fail", "talker")
+    for attempt in (1, 2, 3, 4):
+        system.wait_until(partial(died, attempt), f"attempt {attempt} has died")
+        if system.backend == "aws":
+            look_at(attempt)
+    assert look_at(4)["restarted"] == 0
+    assert system.orchestrator.status(f"{thread}-1-5") is None
+
+    broken = False
+    assert repair.handler({}, None)["restarted"] == 0
+    system.clock.advance(WATCHDOG_SECONDS + WATCHDOG_STEP)
+    assert repair.handler({}, None)["restarted"] == 1
+    system.rest(thread, turns=1)
+    assert story(assert_sound(system, thread))[-1] == "TurnFailed"
+    system.say(thread, "Hello")
+    system.rest(thread, turns=2)
+    assert story(assert_sound(system, thread))[-3:] == REPLY

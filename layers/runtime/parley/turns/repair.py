@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from parley.domain import keys
 from parley.domain.conversation import (
+    DEAD_ATTEMPTS,
     WATCHDOG_SECONDS,
     Conversation,
     RunId,
