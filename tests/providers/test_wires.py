@@ -1,6 +1,5 @@
 """Each case against each provider's wire, over a real connection, in awkward pieces."""
 
-import json
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -13,11 +12,12 @@ from parley.providers.endpoints import endpoints
 from parley.providers.registry import ProviderRegistry
 from tests.providers import samples_openai_chat
 from tests.providers.cases import FAILURES, REPLIES, Sample
+from tests.support.recorded import expected_request
 from tests.support.replies import Reply, collect
 from tests.support.wire_server import Answer, WireServer, wire_server
 
 SAMPLES: dict[str, ModuleType] = {"openai_chat": samples_openai_chat}
-"""Wire → its samples."""
+"""Wire → its samples. A module may also say which MODEL and SETTINGS its recorded request has."""
 
 KEY = "sk-test-0123456789"
 PROVIDERS = [row.name for row in endpoints()]
@@ -54,9 +54,11 @@ def samples_of(provider: str) -> ModuleType | None:
 def prompt_for(provider: str) -> Prompt:
     call = ToolCall(tool_call_id="call_Paris1", name="get_weather", arguments={"city": "Paris"})
     schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    samples = samples_of(provider)
     return Prompt(
         provider=provider,
-        model="gpt-5.1",
+        model=getattr(samples, "MODEL", "gpt-5.1"),
+        settings=getattr(samples, "SETTINGS", {}),
         system="Be brief.",
         messages=(
             PromptMessage(role="user", content="Hi, I am Ann."),
@@ -129,7 +131,7 @@ def test_a_failure_is_the_right_error(provider: str, case: str, piece: int, serv
 def test_the_request_is_what_the_official_sdk_sends(provider: str, server: WireServer) -> None:
     samples = samples_of(provider)
     assert samples is not None
-    recorded = json.loads((samples.FIXTURES / "request.json").read_text())
+    recorded = expected_request(samples.FIXTURES / "request.json")
     call(provider, server, samples.SAMPLES["text"], 1000)
     sent = server.received[0]
     assert (sent.method, sent.path) == (recorded["method"], recorded["path"])
