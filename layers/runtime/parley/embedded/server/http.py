@@ -23,7 +23,7 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 OPERATOR_PATH = "/.well-known/parley-members"
-WORKERS = 32
+WORKERS = 4
 WAITERS = 64
 _log = logging.getLogger("parley.server")
 access_log = logging.getLogger("parley.access")
