@@ -71,6 +71,7 @@ def _assistant(
         content=message.content,
         tool_calls=calls,
         provider=message.metadata.get("provider"),
+        model=message.metadata.get("model"),
         provider_data=message.metadata.get("provider_data") or {},
     )
     return [assistant, *(_result(call, position, responses) for call in calls)]

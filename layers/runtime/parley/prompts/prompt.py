@@ -16,7 +16,7 @@ class PromptMessage(Value):
 
     ``role`` user or assistant: ``content`` (and the assistant's ``tool_calls``). ``role`` tool: the result of
     ``tool_call_id`` (``name``, ``ok``). Each call is answered right behind the message that made it.
-    ``provider_data`` came from ``provider``, and only that one gets it back.
+    ``provider_data`` came from ``provider``'s ``model``, and only that one gets it back: see ``Prompt.own_data``.
     """
 
     role: Literal["user", "assistant", "tool"]
@@ -26,6 +26,7 @@ class PromptMessage(Value):
     name: str | None = None
     ok: bool = True
     provider: str | None = None
+    model: str | None = None
     provider_data: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -48,3 +49,9 @@ class Prompt(Value):
     text: str | None = None
     tools: tuple[ToolSpec, ...] = ()
     settings: dict[str, Any] = Field(default_factory=dict)
+
+    def own_data(self, message: PromptMessage) -> dict[str, Any]:
+        """The message's ``provider_data`` if the model that is asked now made it; signatures of another mean nothing."""
+        if message.provider != self.provider or message.model not in (None, self.model):
+            return {}
+        return message.provider_data
