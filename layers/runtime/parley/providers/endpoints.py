@@ -18,6 +18,19 @@ AuthStyle = Literal["bearer", "x-api-key", "x-goog-api-key"]
 
 
 @dataclass(frozen=True, slots=True)
+class WireChoice:
+    """For a provider that speaks several wires. None of the names below is ever sent to it.
+
+    ``wires``: by the names that people choose from. ``agent_setting``: the key of an agent's settings that
+    holds one; ``setting``: the installation's, for agents that say nothing. The row's own wire serves else.
+    """
+
+    wires: Mapping[str, Wire]
+    agent_setting: str
+    setting: str
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """A provider. ``base_url_setting`` and ``key_setting`` name the settings that configure it.
 
@@ -37,6 +50,7 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict)
     header_settings: Mapping[str, str] = field(default_factory=dict)
     renamed_at_home: Mapping[str, str] = field(default_factory=dict)
+    choice: WireChoice | None = None
 
 
 def endpoints() -> tuple[Endpoint, ...]:

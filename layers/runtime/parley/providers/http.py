@@ -25,12 +25,14 @@ from parley.domain.agents import Capabilities
 from parley.domain.errors import (
     ProviderError,
     ProviderNotConfigured,
+    ProviderRejectedRequest,
     ProviderTimeout,
     ProviderUnavailable,
     StreamCut,
 )
 from parley.prompts.prompt import Prompt
 from parley.providers.endpoints import Endpoint
+from parley.providers.wire.protocol import Wire
 from parley.providers.wire.sse import decode_lines
 from parley.turns.model_ports import Delta
 from parley.turns.ports import Secrets
@@ -79,23 +81,40 @@ class HttpProvider:
         """Call the model; see the port. The request is made when the first delta is asked for."""
         key = self._key()
         try:
-            request = self._request(prompt, key)
-            yield from self._endpoint.wire.decode_stream(decode_lines(self._bytes(request)))
+            wire, prompt = self._chosen_wire(prompt)
+            request = self._request(wire, prompt, key)
+            yield from wire.decode_stream(decode_lines(self._bytes(wire, request)))
         except ProviderError as error:
             raise self._named(error, key) from None
 
-    def _request(self, prompt: Prompt, key: str) -> httpx.Request:
+    def _chosen_wire(self, prompt: Prompt) -> tuple[Wire, Prompt]:
+        """The wire that agent or installation chose, and the prompt without what chose it."""
+        choice = self._endpoint.choice
+        if choice is None:
+            return self._endpoint.wire, prompt
+        settings = dict(prompt.settings)
+        wanted = settings.pop(choice.agent_setting, None)
+        default = (self._secrets.get(choice.setting) or "").strip()
+        names = " or ".join(choice.wires)
+        if wanted is not None and wanted not in choice.wires:
+            raise ProviderRejectedRequest(f"the agent's setting {choice.agent_setting} must be {names}")
+        if wanted is None and default and default not in choice.wires:
+            raise ProviderNotConfigured(f"{choice.setting} must be {names}")
+        name = wanted or default
+        return choice.wires[name] if name else self._endpoint.wire, prompt.but(settings=settings)
+
+    def _request(self, wire: Wire, prompt: Prompt, key: str) -> httpx.Request:
         endpoint = self._endpoint
         if not self.is_configured():
             raise ProviderNotConfigured(f"{endpoint.key_setting} is not set")
         try:
             base = _with_path_of(httpx.URL(self._own_base_url() or endpoint.base_url), endpoint.base_url)
-            url = httpx.URL(f"{str(base).rstrip('/')}{endpoint.wire.path(prompt)}")
+            url = httpx.URL(f"{str(base).rstrip('/')}{wire.path(prompt)}")
             if url.scheme not in {"http", "https"} or not url.host:
                 raise httpx.InvalidURL("not an http or https address")
         except httpx.InvalidURL as error:
             raise ProviderNotConfigured(f"{endpoint.base_url_setting} is not a usable URL: {error}") from None
-        body = endpoint.wire.encode(prompt)
+        body = wire.encode(prompt)
         if url.host == httpx.URL(endpoint.base_url).host:
             body = {endpoint.renamed_at_home.get(name, name): value for name, value in body.items()}
         return self._client().build_request(
@@ -125,7 +144,7 @@ class HttpProvider:
     def _timeout(self) -> httpx.Timeout:
         return httpx.Timeout(self._limits.read, connect=self._limits.connect)
 
-    def _bytes(self, request: httpx.Request) -> Iterator[bytes]:
+    def _bytes(self, wire: Wire, request: httpx.Request) -> Iterator[bytes]:
         """Send, and give out the body of a 2xx as it comes. Closing this closes the connection."""
         deadline = self._monotonic() + self._limits.total
         answered = False
@@ -134,7 +153,7 @@ class HttpProvider:
             answered = True
             try:
                 if not response.is_success:
-                    raise self._refused(response)
+                    raise self._refused(wire, response)
                 for data in response.iter_bytes():
                     yield data
                     if self._monotonic() > deadline:
@@ -149,7 +168,7 @@ class HttpProvider:
                 f"the connection failed ({words})"
             ) from None
 
-    def _refused(self, response: httpx.Response) -> ProviderError:
+    def _refused(self, wire: Wire, response: httpx.Response) -> ProviderError:
         body = b""
         try:
             for data in response.iter_bytes():
@@ -159,9 +178,7 @@ class HttpProvider:
         except httpx.HTTPError:
             pass  # the status says enough
         headers = {name.lower(): value for name, value in response.headers.items()}
-        return self._endpoint.wire.decode_error(
-            response.status_code, headers, body.decode("utf-8", "replace")
-        )
+        return wire.decode_error(response.status_code, headers, body.decode("utf-8", "replace"))
 
     def _named(self, error: ProviderError, key: str) -> ProviderError:
         """The same error with the provider's name in front and no key in its words."""
