@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from parley.domain.conversation import OpenProposal, Phase
-from parley.domain.decisions import decide, propose, supersede, take_decision, undecided, withdraw
+from parley.domain.decisions import close_call, decide, propose, supersede, take_decision, undecided, withdraw
 from parley.domain.errors import Conflict, StaleRun
 from parley.domain.proposals import Outcome
 from parley.domain.protocol import cancel, new_attempt
@@ -195,6 +195,27 @@ def test_the_end_of_a_subthread_withdraws_what_is_its_own() -> None:
     thread = proposed(proposed(in_a_turn()), "p2", thread_id="a subthread")
     thread = withdraw(thread, thread.run_id, 1, "a subthread", now=NOW)
     assert [entry.proposal_id for entry in undecided(thread)] == ["p1"]
+
+
+def test_a_call_that_was_answered_without_a_decision_cannot_be_approved() -> None:
+    thread = proposed(proposed(in_a_turn()), "p2")
+    thread = close_call(thread, thread.run_id, "p1", now=NOW)
+    assert outcomes(thread) == {"p1": Outcome.CANCELLED, "p2": None}
+    assert thread.proposals[0].token is None
+    assert decided(thread) is thread
+    assert close_call(thread, thread.run_id, "p1", now=NOW) is thread
+
+
+def test_a_call_that_failed_after_its_decision_keeps_it_and_waits_no_more() -> None:
+    thread = decided(proposed(in_a_turn()))
+    closed = close_call(thread, thread.run_id, "p1", now=NOW)
+    assert outcomes(closed) == {"p1": Outcome.APPROVED}
+    assert closed.proposals[0].token is None
+
+
+def test_a_call_without_a_proposal_has_nothing_to_close() -> None:
+    thread = in_a_turn()
+    assert close_call(thread, thread.run_id, "p1", now=NOW) is thread
 
 
 def test_a_task_that_was_given_up_withdraws_nothing_of_a_later_turn() -> None:

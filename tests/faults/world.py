@@ -1,0 +1,274 @@
+"""One conversation in a world at a test's command: its workers, its signals, its time.
+
+Everything is the shipped code but the model, the functions and the executions' pace.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from on_task.dispatch import handler
+from parley.clock import MovableClock
+from parley.domain import keys
+from parley.domain.agents import Agent
+from parley.domain.conversation import QUEUE_LIMIT, Conversation, RunStatus
+from parley.domain.errors import Conflict, TooManyQueued
+from parley.domain.proposals import Outcome
+from parley.embedded.blobs import FolderBlobs
+from parley.embedded.database import Database
+from parley.embedded.store import SqliteStore
+from parley.turns import accept_message, conversations, projects
+from parley.turns.accept_message import NewMessage
+from parley.turns.decide import DecisionRequest, decide
+from parley.turns.event_log import parse_events
+from parley.turns.ports import Store
+from parley.turns.repair import repair_due
+from parley.turns.runtime import Runtime
+from parley.wiring import use
+from tests.faults.truth import check_history, check_log
+from tests.support.faulty import (
+    Died,
+    Fault,
+    FaultyOrchestrator,
+    FaultyStore,
+    NobodyListens,
+    OneProvider,
+    OutsideSystem,
+    Zombie,
+)
+from tests.support.memory_store import MemoryStore
+from tests.support.stepper import READY, Stepper, TaskFailed
+
+INACTIVITY, CONFIRMATION = 7_200, 86_400
+MINUTE = 60.0
+REST = 4_000.0
+"""Seconds within which repair alone has to bring a thread to rest: less than the inactivity time."""
+
+
+class Sent(NamedTuple):
+    """A message as a client sent it."""
+
+    client_id: str
+    content: str
+
+
+class World:
+    """``accepted`` are the contents of the messages that were accepted, in that order."""
+
+    backend: Literal["memory", "sqlite"] = "memory"
+
+    def __init__(self) -> None:
+        self.resources = ExitStack()
+        self.clock = MovableClock()
+        folder = Path(self.resources.enter_context(tempfile.TemporaryDirectory()))
+        self.store = FaultyStore(self._open_store(folder))
+        self.stepper = Stepper(self.invoke, self.clock)
+        self.orchestrator = FaultyOrchestrator(self.stepper)
+        self.outside = OutsideSystem()
+        self.runtime = Runtime(
+            store=self.store,
+            blobs=FolderBlobs(folder / "blobs"),
+            orchestrator=self.orchestrator,
+            pusher=NobodyListens(),
+            clock=self.clock,
+            providers=OneProvider(),
+            functions=self.outside,
+        )
+        use(self.runtime)
+        self.fault: Fault | None = None
+        self.zombies: list[Zombie] = []
+        self.messages: list[Sent] = []
+        self.accepted: list[str] = []
+        self.decisions: dict[str, Outcome] = {}
+        self.thread_id = ""
+
+    def _open_store(self, folder: Path) -> Store:
+        if self.backend == "memory":
+            return MemoryStore()
+        database = Database(folder / "parley.db")
+        self.resources.callback(database.close)
+        return SqliteStore(database, self.clock)
+
+    def begin(self, policy: str = "supersede", turns: int = 3, fault: Fault | None = None) -> None:
+        """A person starts the conversation; if its worker dies on it, the client sends again."""
+        functions = [
+            {"name": name, "implementation": {"kind": "class", "class_name": name}}
+            for name in ("note", "refund")
+        ]
+        facts = {
+            "agent_id": "helper",
+            "name": "Helper",
+            "provider": "talking",
+            "model": "any",
+            "functions": functions,
+            "turns_per_run": turns,
+            "inactivity_seconds": INACTIVITY,
+            "confirmation_seconds": CONFIRMATION,
+            "on_message_while_pending": policy,
+        }
+        projects.ensure_member(self.runtime, "shop", "ann", projects.Role.OWNER)
+        projects.put_agent(self.runtime, "shop", Agent.model_validate(facts))
+        message = NewMessage(message="talk 0", client_message_id="c0")
+        self.messages.append(Sent("c0", "talk 0"))
+        for accident in (fault, None):
+            self.guarded(accident, lambda: self._begin(message))
+        self.accepted.append("talk 0")
+
+    def _begin(self, message: NewMessage) -> None:
+        answer = accept_message.start_thread(self.runtime, "ann", "shop", "helper", message)
+        self.thread_id = answer.thread_id
+
+    # Workers.
+
+    def invoke(self, payload: dict[str, Any]) -> Any:
+        """A Task's function; ``fault`` is what happens to it."""
+        fault, self.fault = self.fault, None
+        self.orchestrator.own_token = payload.get("token")
+
+        def work() -> Any:
+            self.store.arm(fault, zombie)
+            return handler(payload, None)
+
+        zombie: Zombie | None = None
+        if fault is None or fault.kind == "dies":
+            return self._dying(work)
+        zombie = Zombie(work)
+        zombie.start()
+        self.orchestrator.own_token = None
+        if zombie.stalled:
+            self.zombies.append(zombie)
+            raise TaskFailed("Sandbox.Timedout")
+        if zombie.error is not None:
+            raise zombie.error
+        return zombie.result
+
+    def _dying(self, work: Any) -> Any:
+        try:
+            return work()
+        except Died:
+            raise TaskFailed("Runtime.ExitError") from None
+        finally:
+            self.orchestrator.own_token = None
+            self.store.arm(None)
+
+    def guarded(self, fault: Fault | None, request: Any) -> Any:
+        """A request of a client; None if its worker died on it."""
+        self.store.arm(fault)
+        try:
+            return request()
+        except Died:
+            return None
+        finally:
+            self.store.arm(None)
+
+    def step(self, which: int = 0, fault: Fault | None = None) -> None:
+        for signal in self.take_signals():
+            self.orchestrator.deliver(signal)
+        if ready := self.stepper.ready():
+            branch = ready[which % len(ready)]
+            while fault and branch.status == READY and not self.stepper.at_task(branch):
+                self.stepper.step(branch)
+            self.fault = fault
+            if branch.status == READY:
+                self.stepper.step(branch)
+            self.fault = None
+
+    def take_signals(self) -> list[tuple[str, Any]]:
+        taken, self.orchestrator.sent = self.orchestrator.sent, []
+        return taken
+
+    def time_passes(self, seconds: float) -> None:
+        """Timers that are due fire."""
+        self.clock.advance(seconds)
+        self.stepper.fire_timers()
+
+    def work(self) -> None:
+        """Deliver every signal and run every Task, until there is nothing more to do now."""
+        for _ in range(1_000):
+            if not self.orchestrator.sent and not self.stepper.ready():
+                return
+            self.step()
+        raise AssertionError(f"it never ends\n{self._where()}")
+
+    def conversation(self) -> Conversation:
+        return conversations.get(self.runtime, self.thread_id)
+
+    # What people do.
+
+    def post(self, sent: Sent, fault: Fault | None) -> Any:
+        message = NewMessage(message=sent.content, client_message_id=sent.client_id)
+
+        def request() -> Any:
+            return accept_message.continue_thread(self.runtime, "ann", "shop", self.thread_id, message)
+
+        try:
+            return self.guarded(fault, request)
+        except (Conflict, TooManyQueued):
+            now = self.conversation()
+            assert now.ending or len(now.inbox) == QUEUE_LIMIT
+            return None
+
+    def write(self, content: str, fault: Fault | None = None) -> None:
+        sent = Sent(f"c{len(self.messages)}", content)
+        self.messages.append(sent)
+        answer = self.post(sent, fault)
+        now = self.conversation()
+        message_id = keys.message_id_for(self.thread_id, sent.client_id)
+        if message_id in (*now.inbox, now.run.message_id):
+            self.accepted.append(content)
+        else:
+            assert answer is None, "told that it was accepted"
+
+    def decide(self, proposal_id: str, approved: bool, fault: Fault | None = None) -> None:
+        request = DecisionRequest(approved=approved)
+        result = self.guarded(fault, lambda: decide(self.runtime, "ann", proposal_id, request))
+        if result is None:
+            return
+        if result.outcome == "applied":
+            assert proposal_id not in self.decisions
+            assert result.decision is (Outcome.APPROVED if approved else Outcome.DECLINED)
+        assert self.decisions.setdefault(proposal_id, result.decision) is result.decision
+
+    # What has to be true in the end.
+
+    def come_to_rest(self) -> None:
+        while self.zombies:
+            self.zombies.pop().go_on()
+        until = self.clock.now() + REST
+        while self.clock.now() < until:
+            self.work()
+            conversation = self.conversation()
+            waiting = [entry for entry in conversation.proposals if entry.outcome is None]
+            for entry in waiting:
+                self.decide(entry.proposal_id, approved=True)
+            idle = conversation.run.status in (RunStatus.PARKED, RunStatus.CLOSED)
+            if idle and not conversation.run.message_id and not conversation.inbox and not waiting:
+                return
+            self.time_passes(MINUTE)
+            repair_due(self.runtime)
+        raise AssertionError(f"not at rest: {self.conversation()!r}\n{self._where()}")
+
+    def _where(self) -> str:
+        lines = [f"{e.name} {e.status} {e.entered[-8:]}" for e in self.stepper.executions.values()]
+        return "\n".join(lines)
+
+    def events(self) -> list[dict[str, Any]]:
+        """The whole log."""
+        items = self.store.query(keys.thread_partition(self.thread_id), keys.EVENTS, limit=10_000)
+        return [event for item in items for event in parse_events(item.body)]
+
+    def close(self) -> None:
+        """Bring the conversation to rest and look at it; let go of everything."""
+        try:
+            if self.thread_id:
+                self.come_to_rest()
+                check_history(self.store.inner, self.conversation(), self.accepted)
+                check_log(self.store.inner, self.conversation())
+        finally:
+            while self.zombies:
+                self.zombies.pop().go_on()
+            use(None)
+            self.resources.close()
