@@ -96,7 +96,7 @@ class HttpProvider:
         wanted = settings.pop(choice.agent_setting, None)
         default = (self._secrets.get(choice.setting) or "").strip()
         names = " or ".join(choice.wires)
-        if wanted is not None and wanted not in choice.wires:
+        if wanted is not None and wanted not in list(choice.wires):  # whatever its type
             raise ProviderRejectedRequest(f"the agent's setting {choice.agent_setting} must be {names}")
         if wanted is None and default and default not in choice.wires:
             raise ProviderNotConfigured(f"{choice.setting} must be {names}")
