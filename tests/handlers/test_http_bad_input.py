@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from on_http import api
-from parley.tools.function import agent_function
-from parley.turns.projects import Role
+from tests.handlers.world import AGENT, CHAT, CONFIRM, MESSAGE, THREAD, World
+from tests.support.client import http_event
 from tests.support.soundness import assert_sound
-from tests.support.systems import Answer, Note, System, embedded_system, http_event
-
-AGENT = {"agent_id": "a1", "name": "A", "provider": "scripted", "model": "demo"}
-MESSAGE = {"message": "hello"}
 
 
 def bad(field: str, *values: Any, **beside: Any) -> list[tuple[dict[str, Any], str]]:
@@ -25,59 +19,6 @@ def bad(field: str, *values: Any, **beside: Any) -> list[tuple[dict[str, Any], s
     return [({**beside, field: value}, f"{field}: ") for value in values]
 
 
-class World:
-    """A system in which every kind of thing exists once, so that a refused request could have harmed it."""
-
-    def __init__(self, system: System) -> None:
-        self.system = system
-        system.member("colleague")
-        system.member("approver", Role.APPROVER)
-        asks = agent_function(Note, requires_user_confirmation=True)
-        note = {"name": "note", "arguments": {"text": "milk"}}
-        system.agent(functions=[asks], script=[{"when": "note", "tool_calls": [note]}])
-        self.thread = system.start("hello", "talker")
-        system.rest(self.thread)
-        self.asking = system.start("note it", "talker")
-        (self.proposal,) = system.pending(self.asking)
-        created = system.post("/api/projects", {"name": "Elsewhere"}, user="stranger")
-        self.elsewhere = created["project_id"]
-
-    def path(self, template: str) -> str:
-        """``{project}``, ``{thread}`` and so on filled in."""
-        return template.format(
-            project=self.system.project,
-            agent="talker",
-            thread=self.thread,
-            proposal=self.proposal["proposal_id"],
-            elsewhere=self.elsewhere,
-            unknown=uuid.uuid4(),
-        )
-
-    def items(self) -> list[tuple[Any, ...]]:
-        """Everything stored, with versions."""
-        query = "SELECT partition, sort, version FROM items ORDER BY partition, sort"
-        return list(self.system.store._database.read(lambda connection: connection.execute(query).fetchall()))
-
-    def refused(self, status: int, error: str, method: str, path: str, **request: Any) -> Answer:
-        """Send a request; it must be refused so, in the one form, and change nothing."""
-        before = self.items()
-        answer = self.system.request(method, self.path(path), **request)
-        assert (answer.status, answer.error) == (status, error), answer.text
-        assert set(answer.body["error"]) >= {"type", "message"}
-        assert answer.body["error"]["message"]
-        assert self.items() == before
-        return answer
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with embedded_system(tmp_path_factory.mktemp("world")) as system:
-        yield World(system)
-
-
-CHAT = "/api/projects/{project}/agents/{agent}/chat"
-THREAD = "/api/projects/{project}/chat-threads/{thread}"
-CONFIRM = "/confirmations/{proposal}"
 BODIES = [
     ("POST", CHAT),
     ("POST", THREAD),
@@ -238,93 +179,6 @@ def test_an_agent_cannot_name_a_function_class_that_is_not_installed(world: Worl
 )
 def test_cursors_limits_and_numbers_are_checked(world: World, path: str, query: dict[str, Any]) -> None:
     world.refused(422, "invalid_request", "GET", path, query=query)
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("GET", "/", None),
-        ("GET", "/api", None),
-        ("GET", "/api/projects/{project}/nothing", None),
-        ("GET", f"{THREAD}/nothing", None),
-        ("DELETE", THREAD, None),
-        ("PUT", THREAD, MESSAGE),
-        ("POST", "/api/projects/{project}/agents//chat", MESSAGE),
-        ("POST", "/api/projects/{project}/agents/nobody/chat", MESSAGE),
-        ("POST", "/api/projects/{project}/agents/" + "x" * 200 + "/chat", MESSAGE),
-        ("POST", "/api/projects/nothing/agents/{agent}/chat", MESSAGE),
-        ("POST", "/api/projects/{project}/chat-threads/{unknown}", MESSAGE),
-        ("POST", "/api/projects/{elsewhere}/chat-threads/{thread}", MESSAGE),
-        ("POST", "/api/projects/{project}/chat-threads/{unknown}/cancel", None),
-        ("GET", "/api/projects/{project}/chat-threads/{unknown}", None),
-        ("GET", "/api/projects/{project}/agents/nobody", None),
-        ("GET", f"{THREAD}/replies/7", None),
-        ("GET", f"{THREAD}/runs/7", None),
-        ("POST", "/confirmations/{unknown}", {"approved": True}),
-        ("POST", "/confirmations/x", {"approved": True}),
-    ],
-)
-def test_what_is_not_there_is_not_found(world: World, method: str, path: str, body: Any) -> None:
-    world.refused(404, "not_found", method, path, body=body)
-
-
-def test_a_subthread_that_is_not_there_is_not_found(world: World) -> None:
-    world.refused(404, "not_found", "GET", f"{THREAD}/messages", query={"subthread": "nothing"})
-
-
-OF_THE_PROJECT = [
-    ("GET", "/api/projects/{project}/chat-threads", None),
-    ("GET", "/api/projects/{project}/confirmations", None),
-    ("GET", "/api/projects/{project}/agents", None),
-    ("GET", "/api/projects/{project}/agents/{agent}", None),
-    ("POST", CHAT, MESSAGE),
-]
-OF_THE_THREAD = [
-    ("POST", THREAD, MESSAGE),
-    ("GET", THREAD, None),
-    ("GET", f"{THREAD}/messages", None),
-    ("GET", f"{THREAD}/events", None),
-    ("GET", f"{THREAD}/replies/1", None),
-    ("GET", f"{THREAD}/runs", None),
-    ("GET", f"{THREAD}/runs/1", None),
-    ("POST", f"{THREAD}/cancel", None),
-]
-OF_THE_OWNER = [
-    ("PUT", "/api/projects/{project}/members/eve", {"role": "owner"}),
-    ("PUT", "/api/projects/{project}/agents/a1", AGENT),
-]
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [*OF_THE_PROJECT, *OF_THE_THREAD, *OF_THE_OWNER, ("POST", CONFIRM, {"approved": True})],
-)
-def test_a_stranger_finds_nothing(world: World, method: str, path: str, body: Any) -> None:
-    world.refused(404, "not_found", method, path, body=body, user="stranger")
-
-
-@pytest.mark.parametrize("user", ["colleague", "approver"])
-@pytest.mark.parametrize(("method", "path", "body"), [*OF_THE_THREAD, *OF_THE_OWNER])
-def test_members_find_neither_each_others_threads_nor_the_owners_doors(
-    world: World, user: str, method: str, path: str, body: Any
-) -> None:
-    world.refused(404, "not_found", method, path, body=body, user=user)
-
-
-def test_a_colleague_cannot_decide(world: World) -> None:
-    world.refused(404, "not_found", "POST", CONFIRM, body={"approved": True}, user="colleague")
-
-
-@pytest.mark.parametrize(("method", "path", "body"), OF_THE_THREAD)
-def test_a_thread_is_not_found_in_another_project_of_its_owner(
-    world: World, method: str, path: str, body: Any
-) -> None:
-    world.system.post("/api/projects", {"name": "mine too"})
-    moved = path.replace("{project}", "{elsewhere}")
-    world.system.request(
-        "PUT", world.path("/api/projects/{elsewhere}/members/dev"), body={"role": "owner"}, user="stranger"
-    )
-    world.refused(404, "not_found", method, moved, body=body)
 
 
 @pytest.mark.parametrize(
