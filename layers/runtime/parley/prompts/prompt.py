@@ -51,7 +51,7 @@ class Prompt(Value):
     settings: dict[str, Any] = Field(default_factory=dict)
 
     def own_data(self, message: PromptMessage) -> dict[str, Any]:
-        """The message's ``provider_data`` if the model that is asked now made it; signatures of another mean nothing."""
+        """The message's ``provider_data`` if the very model that is asked now made it, else nothing."""
         if message.provider != self.provider or message.model not in (None, self.model):
             return {}
         return message.provider_data
