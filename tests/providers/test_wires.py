@@ -10,14 +10,14 @@ from parley.domain.messages import ToolCall, Usage
 from parley.prompts.prompt import Prompt, PromptMessage, ToolSpec
 from parley.providers.endpoints import endpoints
 from parley.providers.registry import ProviderRegistry
-from tests.providers import samples_openai_chat
+from tests.providers import samples_anthropic, samples_openai_chat
 from tests.providers.cases import FAILURES, REPLIES, Sample
 from tests.support.recorded import expected_request
 from tests.support.replies import Reply, collect
 from tests.support.wire_server import Answer, WireServer, wire_server
 
-SAMPLES: dict[str, ModuleType] = {"openai_chat": samples_openai_chat}
-"""Wire → its samples. A module may also say which MODEL and SETTINGS its recorded request has."""
+SAMPLES: dict[str, ModuleType] = {"openai_chat": samples_openai_chat, "anthropic": samples_anthropic}
+"""Wire → its samples. A module may also say which MODEL, SETTINGS and MESSAGES its recorded request has."""
 
 KEY = "sk-test-0123456789"
 PROVIDERS = [row.name for row in endpoints()]
@@ -55,20 +55,19 @@ def prompt_for(provider: str) -> Prompt:
     call = ToolCall(tool_call_id="call_Paris1", name="get_weather", arguments={"city": "Paris"})
     schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     samples = samples_of(provider)
+    messages = (
+        PromptMessage(role="user", content="Hi, I am Ann."),
+        PromptMessage(role="assistant", content="Hi Ann."),
+        PromptMessage(role="user", content="What is the weather in Paris?"),
+        PromptMessage(role="assistant", tool_calls=(call,)),
+        PromptMessage(role="tool", content='{"temp_c":18}', tool_call_id="call_Paris1", name="get_weather"),
+    )
     return Prompt(
         provider=provider,
         model=getattr(samples, "MODEL", "gpt-5.1"),
         settings=getattr(samples, "SETTINGS", {}),
         system="Be brief.",
-        messages=(
-            PromptMessage(role="user", content="Hi, I am Ann."),
-            PromptMessage(role="assistant", content="Hi Ann."),
-            PromptMessage(role="user", content="What is the weather in Paris?"),
-            PromptMessage(role="assistant", tool_calls=(call,)),
-            PromptMessage(
-                role="tool", content='{"temp_c":18}', tool_call_id="call_Paris1", name="get_weather"
-            ),
-        ),
+        messages=getattr(samples, "MESSAGES", messages),
         tools=(ToolSpec(name="get_weather", description="Current weather of a city", parameters=schema),),
     )
 

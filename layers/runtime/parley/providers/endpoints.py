@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from parley.domain.agents import Capabilities
-from parley.providers.wire import openai_chat
+from parley.providers.wire import anthropic, openai_chat
 from parley.providers.wire.protocol import Wire
 
 AuthStyle = Literal["bearer", "x-api-key", "x-goog-api-key"]
@@ -35,6 +35,7 @@ class Endpoint:
     """A provider. ``base_url_setting`` and ``key_setting`` name the settings that configure it.
 
     ``needs_key=False``: configured without any setting. ``headers``: sent with every request;
+    ``auth_setting`` names the setting that chooses another way to send the key than ``auth``.
     ``header_settings`` maps further header names to settings, sent if set. ``renamed_at_home``: body fields
     that the provider's own servers call differently from the compatible ones that a base URL may point to.
     """
@@ -45,6 +46,7 @@ class Endpoint:
     base_url_setting: str
     key_setting: str
     auth: AuthStyle = "bearer"
+    auth_setting: str = ""
     needs_key: bool = True
     capabilities: Capabilities = field(default_factory=Capabilities)
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -65,5 +67,16 @@ def endpoints() -> tuple[Endpoint, ...]:
             header_settings={"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"},
             # Its reasoning models refuse the older name, which is the one that compatible servers know.
             renamed_at_home={"max_tokens": "max_completion_tokens"},
+        ),
+        Endpoint(
+            name="anthropic",
+            wire=anthropic,
+            base_url="https://api.anthropic.com",
+            base_url_setting="ANTHROPIC_BASE_URL",
+            key_setting="ANTHROPIC_API_KEY",
+            # The official SDKs send a bearer token since 2026-10-21; gateways may know the older x-api-key only.
+            auth_setting="ANTHROPIC_AUTH",
+            headers={"anthropic-version": "2026-10-21"},
+            header_settings={"anthropic-version": "ANTHROPIC_VERSION", "anthropic-beta": "ANTHROPIC_BETA"},
         ),
     )

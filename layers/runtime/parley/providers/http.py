@@ -17,7 +17,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 
@@ -31,7 +31,7 @@ from parley.domain.errors import (
     StreamCut,
 )
 from parley.prompts.prompt import Prompt
-from parley.providers.endpoints import Endpoint
+from parley.providers.endpoints import AuthStyle, Endpoint
 from parley.providers.wire.protocol import Wire
 from parley.providers.wire.sse import decode_lines
 from parley.turns.model_ports import Delta
@@ -135,11 +135,19 @@ class HttpProvider:
         if key:
             if not (key.isascii() and key.isprintable()):
                 raise ProviderNotConfigured(f"{endpoint.key_setting} holds characters that no key has")
-            if endpoint.auth == "bearer":
+            style = self._auth_style()
+            if style == "bearer":
                 headers["authorization"] = f"Bearer {key}"
             else:
-                headers[endpoint.auth] = key
+                headers[style] = key
         return headers
+
+    def _auth_style(self) -> str:
+        setting = self._endpoint.auth_setting
+        wanted = (self._secrets.get(setting) or "").strip().lower() if setting else ""
+        if wanted and wanted not in get_args(AuthStyle):
+            raise ProviderNotConfigured(f"{setting} must be one of: {', '.join(get_args(AuthStyle))}")
+        return wanted or self._endpoint.auth
 
     def _timeout(self) -> httpx.Timeout:
         return httpx.Timeout(self._limits.read, connect=self._limits.connect)
