@@ -318,6 +318,11 @@ def test_handing_over_leaves_the_mailbox_where_it_is() -> None:
     assert received(next_run).run.message_id == "m2"
 
 
+def test_handing_over_takes_along_a_message_that_a_stalled_task_claimed() -> None:
+    thread = received(finished(accepted(in_a_turn(), "m2")))
+    assert hand_over(thread, thread.run_id, TERMS, NOW).run.message_id == "m2"
+
+
 def test_inactivity_closes_the_run_and_not_the_thread() -> None:
     thread = parked()
     closed = close_run(thread, thread.run_id)

@@ -201,9 +201,14 @@ def should_hand_over(conversation: Conversation) -> bool:
 
 
 def hand_over(conversation: Conversation, run_id: RunId, terms: RunTerms, now: float) -> Conversation:
-    """Continue as new: generation + 1, to be started. The inbox stays where it is."""
+    """Continue as new: generation + 1, to be started. The inbox stays where it is.
+
+    So does a message that was claimed since the last turn, by a ReceiveMessage that had been given up.
+    """
     require_run(conversation, run_id)
-    return _next_generation(conversation, terms, now).but(phase=Phase.CONTINUING_AS_NEW)
+    changed = _next_generation(conversation, terms, now)
+    run = changed.run.but(message_id=conversation.run.message_id)
+    return changed.but(run=run, phase=Phase.CONTINUING_AS_NEW)
 
 
 def close_run(conversation: Conversation, run_id: RunId) -> Conversation:

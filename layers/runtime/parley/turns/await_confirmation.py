@@ -13,12 +13,11 @@ from parley.domain.proposals import Proposal
 from parley.prompts.question import confirmation_question
 from parley.turns import conversations, history
 from parley.turns.calls import OpenCall, open_call, read_proposal
-from parley.turns.event_log import EventLog
 from parley.turns.invoke_model import EXPIRY_MARGIN
 from parley.turns.ports import ConditionFailed, IndexKey
 from parley.turns.records import put
 from parley.turns.runtime import Runtime
-from parley.turns.task import Task
+from parley.turns.task import Task, open_log
 
 
 def await_confirmation(runtime: Runtime, task: Task) -> dict[str, Any]:
@@ -31,7 +30,7 @@ def await_confirmation(runtime: Runtime, task: Task) -> dict[str, Any]:
         runtime.orchestrator.wake(task.token or "")
         return {}
     proposal, entered_again = _record(runtime, opened, task.call.timeout_seconds - EXPIRY_MARGIN)
-    log = EventLog(runtime, opened.scope.conversation, rerun=task.rerun or entered_again)
+    log = open_log(runtime, task, opened.scope, rerun=entered_again)
     run_id = task.run.run_id
     entry = OpenProposal(
         proposal_id=proposal.proposal_id,

@@ -34,7 +34,7 @@ def build_prompt(runtime: Runtime, task: Task) -> dict[str, Any]:
     if conversation.run.deaths >= DEAD_ATTEMPTS:
         raise TurnGivenUp("The work on this message was interrupted too often. Please send it again.")
     agent = get_agent(runtime, conversation.project_id, scope.agent_id)
-    seq: int | None = None
+    seq = task.input.turn.seq
     if scope.subthread is None:
         accepted = read_accepted(runtime, conversation.thread_id, conversation.run.message_id)
         if accepted.content is not None and accepted.content.strip() == END_COMMAND:
@@ -54,7 +54,7 @@ def _open(
 ) -> tuple[Scope, int | None]:
     """Open the root's turn and record the user's message; on later steps nothing is written.
 
-    Returns with the scope how far the event log has come, if that is known.
+    Returns with the scope how far the event log has come, at least, if that is known.
     """
     run_id, message_id = task.run.run_id, accepted.message_id
     first_time = not accepted.applied
@@ -75,7 +75,7 @@ def _open(
     )
     opened = Scope(stored, scope.thread_id, scope.agent_id, stored.value.turn or 0)
     if log is None:
-        return opened, None
+        return opened, task.input.turn.seq
     history.record_user_message(runtime, opened, log, with_content(runtime, agent, accepted))
     mark_applied(runtime, stored.value.thread_id, accepted, opened.turn)
     return opened, log.last_seq

@@ -64,8 +64,8 @@ def as_events(conversation: Conversation, first: int, logged: list[LoggedEvent])
 class EventLog:
     """A writer of one task. ``rerun`` says that this task may have run before.
 
-    ``start`` is the end of an item of the log that the caller knows of, best the last: the tail is then not
-    read, and a writer that starts too early is led to it by those who were faster.
+    ``start`` is the end of an item that was in the log before this task could write: the tail is then not read,
+    and a writer that starts too early meets those who were faster, its own former tries among them.
     Not for use by two threads at once: one append is in flight per writer.
     """
 
@@ -109,13 +109,14 @@ class EventLog:
                 if failed.stored is None:
                     raise
                 self._absorb(failed.stored)
+                self._catch_up()
                 continue
             self._note(first, logged)
             publish.push(self._runtime, as_events(self._conversation, first, logged))
             return
 
     def _read_tail(self, *, rerun: bool) -> None:
-        """Read the last item; for a rerun all behind ``last_seq``: where the turn began, or the last one ended."""
+        """Read the last item; for a rerun all from the one with ``last_seq`` on, which ends where the turn began."""
         page = 50 if rerun else 1
         before: str | None = None
         while True:
@@ -123,12 +124,23 @@ class EventLog:
                 self._partition, keys.EVENTS, after=before, limit=page, descending=True
             )
             for item in items:
+                self._absorb(item)
                 if rerun and first_seq(item) <= self._conversation.last_seq:
                     return
-                self._absorb(item)
             if not rerun or len(items) < page:
                 return
             before = items[-1].sort
+
+    def _catch_up(self) -> None:
+        """Read what others wrote behind the last ``seq`` that this writer has seen."""
+        page = 50
+        while True:
+            after = keys.event(self._last)
+            items = self._runtime.store.query(self._partition, keys.EVENTS, after=after, limit=page)
+            for item in items:
+                self._absorb(item)
+            if len(items) < page:
+                return
 
     def _absorb(self, item: Item) -> None:
         self._note(first_seq(item), parse_events(whole_body(self._runtime, item)))

@@ -58,7 +58,8 @@ def invoke_model(runtime: Runtime, task: Task) -> dict[str, Any]:
     conversations.change(
         runtime, run_id.thread_id, lambda c: count_calls(c, run_id, calls), known=scope.stored
     )
-    return _result("HandleToolCalls", scope, step, calls=_route_calls(runtime, scope, message))
+    routed = _route_calls(runtime, scope, message)
+    return _result("HandleToolCalls", scope, step, seq=log.last_seq, calls=routed)
 
 
 def _worth_waiting(settings: Settings, wait: float) -> bool:

@@ -197,6 +197,6 @@ def subthread_scope(runtime: Runtime, stored: Stored[Conversation], subthread_id
     return Scope(stored, sub.subthread_id, sub.agent_id, sub.turn, sub)
 
 
-def open_log(runtime: Runtime, task: Task, scope: Scope) -> EventLog:
+def open_log(runtime: Runtime, task: Task, scope: Scope, *, rerun: bool = False) -> EventLog:
     """The event log, for this task to write."""
-    return EventLog(runtime, scope.conversation, rerun=task.rerun, start=task.input.turn.seq)
+    return EventLog(runtime, scope.conversation, rerun=rerun or task.rerun, start=task.input.turn.seq)
