@@ -9,6 +9,7 @@ import httpx
 
 from parley.clock import SystemClock
 from parley.domain.errors import ProviderNotConfigured
+from parley.providers.bedrock import BedrockProvider, ConverseClient
 from parley.providers.endpoints import endpoints
 from parley.providers.http import HttpProvider, TimeLimits, make_client
 from parley.providers.scripted import ScriptedProvider
@@ -17,9 +18,9 @@ from parley.turns.ports import Secrets
 
 
 class ProviderRegistry:
-    """Implements the Providers port: all rows of ``endpoints``, and the scripted provider.
+    """Implements the Providers port: all rows of ``endpoints``, Bedrock, and the scripted provider.
 
-    ``transport`` stands in for the network, ``sleep`` for real waiting. One HTTP client serves all, made when
+    ``transport`` stands in for the network, ``bedrock`` for boto3's client, ``sleep`` for real waiting. One HTTP client serves all, made when
     the first call needs it.
     """
 
@@ -28,6 +29,7 @@ class ProviderRegistry:
         secrets: Secrets,
         *,
         transport: httpx.BaseTransport | None = None,
+        bedrock: ConverseClient | None = None,
         sleep: Callable[[float], None] | None = None,
         limits: TimeLimits | None = None,
     ) -> None:
@@ -37,6 +39,8 @@ class ProviderRegistry:
         self._providers: dict[str, Provider] = {
             row.name: HttpProvider(row, secrets, self._client, limits=limits) for row in endpoints()
         }
+        self._bedrock = BedrockProvider(secrets, client=bedrock, limits=limits)
+        self._providers[self._bedrock.name] = self._bedrock
         scripted = ScriptedProvider(sleep or SystemClock().sleep)
         self._providers[scripted.name] = scripted
 
@@ -54,6 +58,7 @@ class ProviderRegistry:
 
     def close(self) -> None:
         """Close the connections. A later call opens new ones."""
+        self._bedrock.close()
         with self._lock:
             if self._http is not None:
                 self._http.close()
