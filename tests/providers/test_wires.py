@@ -8,19 +8,27 @@ import pytest
 from parley.domain.errors import RetryableProviderError
 from parley.domain.messages import ToolCall, Usage
 from parley.prompts.prompt import Prompt, PromptMessage, ToolSpec
-from parley.providers.endpoints import endpoints
+from parley.providers.endpoints import Endpoint, endpoints
 from parley.providers.registry import ProviderRegistry
-from tests.providers import samples_anthropic, samples_openai_chat
+from tests.providers import samples_anthropic, samples_gemini, samples_openai_chat, samples_openai_responses
 from tests.providers.cases import FAILURES, REPLIES, Sample
 from tests.support.recorded import expected_request
 from tests.support.replies import Reply, collect
 from tests.support.wire_server import Answer, WireServer, wire_server
 
-SAMPLES: dict[str, ModuleType] = {"openai_chat": samples_openai_chat, "anthropic": samples_anthropic}
+SAMPLES: dict[str, ModuleType] = {
+    "openai_chat": samples_openai_chat,
+    "openai_responses": samples_openai_responses,
+    "gemini": samples_gemini,
+    "anthropic": samples_anthropic,
+}
 """Wire → its samples. A module may also say which MODEL, SETTINGS and MESSAGES its recorded request has."""
 
 KEY = "sk-test-0123456789"
-PROVIDERS = [row.name for row in endpoints()]
+PROVIDERS = [row.name for row in endpoints()] + [
+    f"{row.name}/{name}" for row in endpoints() if row.choice for name in row.choice.wires
+]
+"""``provider`` speaks the wire that nobody chose, ``provider/name`` the one that the installation chose."""
 PIECES = (1, 3, 7, 1000)
 
 
@@ -39,15 +47,23 @@ class SettingsOf:
     """Settings of a provider that lives at the test's server."""
 
     def __init__(self, provider: str, url: str) -> None:
-        row = next(row for row in endpoints() if row.name == provider)
+        row, chosen = row_of(provider)
         self.values = {row.key_setting: KEY, row.base_url_setting: url}
+        if row.choice and chosen:
+            self.values[row.choice.setting] = chosen
 
     def get(self, name: str) -> str | None:
         return self.values.get(name)
 
 
+def row_of(provider: str) -> tuple[Endpoint, str]:
+    name, _, chosen = provider.partition("/")
+    return next(row for row in endpoints() if row.name == name), chosen
+
+
 def samples_of(provider: str) -> ModuleType | None:
-    wire = next(row.wire for row in endpoints() if row.name == provider)
+    row, chosen = row_of(provider)
+    wire = row.choice.wires[chosen] if row.choice and chosen else row.wire
     return SAMPLES.get(getattr(wire, "__name__", "").rpartition(".")[2])
 
 
@@ -63,8 +79,9 @@ def prompt_for(provider: str) -> Prompt:
         PromptMessage(role="tool", content='{"temp_c":18}', tool_call_id="call_Paris1", name="get_weather"),
     )
     return Prompt(
-        provider=provider,
+        provider=row_of(provider)[0].name,
         model=getattr(samples, "MODEL", "gpt-5.1"),
+        capabilities=row_of(provider)[0].capabilities,
         settings=getattr(samples, "SETTINGS", {}),
         system="Be brief.",
         messages=getattr(samples, "MESSAGES", messages),
@@ -79,7 +96,7 @@ def call(provider: str, server: WireServer, sample: Sample, piece: int) -> Reply
     )
     registry = ProviderRegistry(SettingsOf(provider, server.url))
     try:
-        return collect(registry.get(provider).stream(prompt_for(provider)))
+        return collect(registry.get(row_of(provider)[0].name).stream(prompt_for(provider)))
     finally:
         registry.close()
 
@@ -121,8 +138,8 @@ def test_a_failure_is_the_right_error(provider: str, case: str, piece: int, serv
         call(provider, server, sample_for(provider, case), piece)
     assert type(raised.value) is error_class
     assert raised.value.retry_after == wait
-    assert raised.value.provider == provider
-    assert str(raised.value).startswith(f"{provider}: ")
+    assert raised.value.provider == row_of(provider)[0].name
+    assert str(raised.value).startswith(f"{raised.value.provider}: ")
     assert KEY not in str(raised.value)
 
 
@@ -150,7 +167,7 @@ def test_closing_the_stream_closes_the_connection(provider: str, server: WireSer
     sample = sample_for(provider, "no terminal event")
     server.answers.append(Answer((sample.body,), hold=server.client_left))
     registry = ProviderRegistry(SettingsOf(provider, server.url))
-    stream = registry.get(provider).stream(prompt_for(provider))
+    stream = registry.get(row_of(provider)[0].name).stream(prompt_for(provider))
     next(stream)
     stream.close()  # type: ignore[attr-defined]
     assert server.client_left.wait(10)
@@ -163,5 +180,5 @@ def test_nobody_listening_is_retryable(provider: str) -> None:
         url = server.url
     registry = ProviderRegistry(SettingsOf(provider, url))
     with pytest.raises(RetryableProviderError):
-        collect(registry.get(provider).stream(prompt_for(provider)))
+        collect(registry.get(row_of(provider)[0].name).stream(prompt_for(provider)))
     registry.close()

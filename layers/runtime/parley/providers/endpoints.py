@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from parley.domain.agents import Capabilities
-from parley.providers.wire import anthropic, openai_chat
+from parley.providers.wire import anthropic, gemini, openai_chat, openai_responses
 from parley.providers.wire.protocol import Wire
 
 AuthStyle = Literal["bearer", "x-api-key", "x-goog-api-key"]
@@ -67,6 +67,21 @@ def endpoints() -> tuple[Endpoint, ...]:
             header_settings={"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"},
             # Its reasoning models refuse the older name, which is the one that compatible servers know.
             renamed_at_home={"max_tokens": "max_completion_tokens"},
+            choice=WireChoice(
+                wires={"completions": openai_chat, "responses": openai_responses},
+                agent_setting="api",
+                setting="OPENAI_DEFAULT_API",
+            ),
+        ),
+        Endpoint(
+            name="google",
+            wire=gemini,
+            base_url="https://generativelanguage.googleapis.com/v1beta",
+            base_url_setting="GOOGLE_BASE_URL",
+            key_setting="GOOGLE_API_KEY",
+            auth="x-goog-api-key",
+            # No message has the role system; the wire sends instructions in the field that there is for them.
+            capabilities=Capabilities(supports_system_messages=False, custom_format="gemini"),
         ),
         Endpoint(
             name="anthropic",

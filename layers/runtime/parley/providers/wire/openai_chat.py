@@ -116,10 +116,17 @@ def _message(message: PromptMessage) -> dict[str, Any]:
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    # A model may have called what no agent could offer, or another provider allowed other names.
-    name = _NOT_IN_NAMES.sub("_", call.name)[:_LONGEST_NAME] or "unnamed"
     arguments = json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
-    return {"id": call.tool_call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+    return {
+        "id": call.tool_call_id,
+        "type": "function",
+        "function": {"name": function_name(call.name), "arguments": arguments},
+    }
+
+
+def function_name(name: str) -> str:
+    """A name that OpenAI accepts: a model may have called what no agent could offer."""
+    return _NOT_IN_NAMES.sub("_", name)[:_LONGEST_NAME] or "unnamed"
 
 
 def decode_stream(lines: Iterable[str]) -> Iterator[Delta]:
