@@ -51,6 +51,7 @@ def build_prompt(  # noqa: PLR0913 - each is a part that a prompt has or has not
         tools="" if native else tool_instructions(offered),
         context=[*context, earlier, FINAL_ANSWER if final else ""],
     )
+    calls_seen = any(message.tool_calls for message in messages)
     if not native:
         messages = as_text(messages)
     return Prompt(
@@ -61,13 +62,18 @@ def build_prompt(  # noqa: PLR0913 - each is a part that a prompt has or has not
         messages=tuple(messages),
         text=None if abilities.supports_conversation else concatenated_prompt(system, messages),
         tools=offered if native else (),
+        xml_tools=not native and bool(offered or agent.functions or calls_seen),
         settings={name: value for name, value in agent.settings.items() if value is not None},
     )
 
 
 def merge_capabilities(provider: Capabilities, overrides: dict[str, Any]) -> Capabilities:
-    """The provider's capabilities with an agent's overrides; unknown names are ignored."""
-    return Capabilities.model_validate({**provider.model_dump(), **overrides})
+    """The provider's capabilities with an agent's overrides; unknown names are ignored.
+
+    Native calls need a conversation, so an override that claims them alone claims it too.
+    """
+    implied = {"supports_conversation": True} if overrides.get("supports_tool_calls") else {}
+    return Capabilities.model_validate({**provider.model_dump(), **implied, **overrides})
 
 
 def agent_tools(agent: Agent) -> list[ToolSpec]:

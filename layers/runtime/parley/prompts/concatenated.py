@@ -1,12 +1,18 @@
-"""A whole conversation as one text, for models that do not converse."""
+"""A whole conversation as one text, for models that do not converse, and where their reply to it ends."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from parley.prompts.prompt import PromptMessage
+from parley.prompts.prompt import Prompt, PromptMessage
+from parley.prompts.xml_tools import as_text
+
+STOP_SEQUENCES = ("\nHuman:", "\nUser:")
+"""Where such a model would go on to speak for the person."""
 
 _SPEAKER = {"user": "Human", "assistant": "Assistant"}
+_STOP = re.compile("|".join(map(re.escape, STOP_SEQUENCES)))
 
 
 def concatenated_prompt(system: str, messages: Sequence[PromptMessage]) -> str:
@@ -18,3 +24,60 @@ def concatenated_prompt(system: str, messages: Sequence[PromptMessage]) -> str:
     parts += [f"{_SPEAKER[message.role]}: {message.content}" for message in messages]
     parts.append("Assistant:")
     return "\n\n".join(parts)
+
+
+def text_of(prompt: Prompt) -> str:
+    """The prompt as one text, whether it was composed as one or not."""
+    if prompt.text is not None:
+        return prompt.text
+    return concatenated_prompt(prompt.system, as_text(prompt.messages))
+
+
+def stop_sequences(prompt: Prompt, most: int | None = None) -> list[str]:
+    """The agent's own (setting ``stop``, one or a list), then ours; at most so many."""
+    own = prompt.settings.get("stop")
+    wanted = [own] if isinstance(own, str) else own if isinstance(own, list) else []
+    return list(dict.fromkeys([*wanted, *STOP_SEQUENCES]))[:most]
+
+
+class SpokenReply:
+    """The reply to a concatenated prompt as it arrives.
+
+    Without the space behind the cue, and cut where the model begins to speak for the person.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._begun = False
+        self.ended = False
+
+    def feed(self, text: str) -> str:
+        """What of the reply is certain by now. Once ``ended`` is true, nothing more comes."""
+        if self.ended:
+            return ""
+        held = self._held + text
+        stop = _STOP.search(held)
+        if stop is not None:
+            self.ended = True
+            return self._behind_the_cue(held[: stop.start()].rstrip())
+        certain = _certain(held)
+        self._held = held[certain:]
+        return self._behind_the_cue(held[:certain])
+
+    def finish(self) -> str:
+        """The reply is over: what was held back."""
+        return "" if self.ended else self._behind_the_cue(self._held)
+
+    def _behind_the_cue(self, text: str) -> str:
+        if self._begun:
+            return text
+        text = text.lstrip()
+        self._begun = bool(text)
+        return text
+
+
+def _certain(text: str) -> int:
+    """How many characters cannot be cut any more: all but the end that may belong to a stop sequence."""
+    line = text.rfind("\n")
+    begun = line >= 0 and any(stop.startswith(text[line:]) for stop in STOP_SEQUENCES)
+    return len((text[:line] if begun else text).rstrip())

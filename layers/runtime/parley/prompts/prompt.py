@@ -39,7 +39,10 @@ class ToolSpec(Value):
 
 
 class Prompt(Value):
-    """What a model call sends: ``system`` and ``messages``, or ``text`` if the model does not converse."""
+    """What a model call sends: ``system`` and ``messages``, or ``text`` if the model does not converse.
+
+    ``xml_tools``: the conversation calls functions in text, so the reply's text may do so too.
+    """
 
     provider: str
     model: str
@@ -48,6 +51,7 @@ class Prompt(Value):
     messages: tuple[PromptMessage, ...] = ()
     text: str | None = None
     tools: tuple[ToolSpec, ...] = ()
+    xml_tools: bool = False
     settings: dict[str, Any] = Field(default_factory=dict)
 
     def own_data(self, message: PromptMessage) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The XML form of tool calls, for models without native ones: instructions, calls and their results as text.
 
-Owns how the form is written. The model answers with ``<tool_call name="NAME">{JSON arguments}</tool_call>``
-and is told ``<tool_response name="NAME" ok="true">…</tool_response>``.
+Owns how the form is written; ``xml_calls`` reads it. The model answers with
+``<tool_call name="NAME">{JSON arguments}</tool_call>`` and is told ``<tool_response name="NAME" ok="true">…</tool_response>``.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def tool_instructions(tools: Sequence[ToolSpec]) -> str:
 
 
 def call_as_text(call: ToolCall) -> str:
-    """A call as the model would have written it."""
-    arguments = _compact(call.arguments).replace("<", "\\u003c")
+    """A call as the model would have written it, with nothing in its arguments that XML could take for its own."""
+    arguments = _compact(call.arguments).replace("&", "\\u0026").replace("<", "\\u003c")
     return f"<tool_call name={quoteattr(call.name)}>{arguments}</tool_call>"
 
 

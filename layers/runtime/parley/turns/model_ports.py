@@ -22,12 +22,16 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallStart:
-    """A call begins. ``index`` counts the reply's calls from 0; the id is the provider's own, or None."""
+    """A call begins. ``index`` counts the reply's calls from 0; the id is the provider's own, or None.
+
+    ``arguments_error``: why the call cannot run, whatever its arguments look like; for the model to read.
+    """
 
     index: int
     name: str
     provider_call_id: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    arguments_error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,9 +69,9 @@ class ReplyDraft:
 def _tool_call(draft: CallDraft, tool_call_id: str) -> ToolCall:
     text = "".join(draft.parts).strip()
     arguments: Any = {}
-    error: str | None = None
+    error = draft.start.arguments_error
     try:
-        arguments = read_json(text) if text else {}
+        arguments = read_json(text) if text and error is None else {}
         if not isinstance(arguments, dict):
             error, arguments = f"the arguments must be a JSON object, not {type(arguments).__name__}", {}
     except ValueError as broken:

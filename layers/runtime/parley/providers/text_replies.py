@@ -1,0 +1,135 @@
+"""What models that lack something say in plain text, turned into deltas like any other's.
+
+Owns the reading of replies, not of prompts: calls written as XML become tool calls, and a reply to a
+concatenated prompt ends where the model begins to speak for the person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import assert_never
+
+from parley.domain.agents import Capabilities
+from parley.prompts.concatenated import SpokenReply
+from parley.prompts.prompt import Prompt
+from parley.prompts.xml_calls import TextCall, TextCalls
+from parley.turns.model_ports import (
+    Delta,
+    Finish,
+    Provider,
+    TextDelta,
+    ToolArgumentsDelta,
+    ToolCallStart,
+)
+
+
+class TextReplies:
+    """A provider whose replies are read with the prompt's form in mind; all else is the provider's own."""
+
+    def __init__(self, provider: Provider) -> None:
+        self.name = provider.name
+        self._provider = provider
+
+    def capabilities(self) -> Capabilities:
+        """The provider's."""
+        return self._provider.capabilities()
+
+    def is_configured(self) -> bool:
+        """The provider's."""
+        return self._provider.is_configured()
+
+    def stream(self, prompt: Prompt) -> Iterator[Delta]:
+        """The provider's deltas, read as text where the prompt asked for text."""
+        deltas = self._provider.stream(prompt)
+        if prompt.capabilities.supports_conversation and not prompt.xml_tools:
+            return deltas
+        return _read(prompt, deltas)
+
+
+def _read(prompt: Prompt, deltas: Iterator[Delta]) -> Iterator[Delta]:
+    reply = _Reply(prompt)
+    finish: Finish | None = None
+    try:
+        for delta in deltas:
+            match delta:
+                case TextDelta(text):
+                    yield from reply.text(text)
+                case ToolCallStart() | ToolArgumentsDelta():
+                    yield reply.native(delta)
+                case Finish():
+                    finish = delta
+                case _ as never:
+                    assert_never(never)
+            if reply.ended:
+                finish = Finish("stop")
+                break
+    finally:
+        close = getattr(deltas, "close", None)
+        if close:
+            close()
+    if finish is not None:
+        yield from reply.finish(finish)
+
+
+class _Reply:
+    """One reply: its calls in one count, and no blank text around them."""
+
+    def __init__(self, prompt: Prompt) -> None:
+        self._spoken = None if prompt.capabilities.supports_conversation else SpokenReply()
+        self._calls = TextCalls() if prompt.xml_tools else None
+        self._count = 0
+        self._native: dict[int, int] = {}
+        self._blank = ""
+        self._shown = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether the model went on to write what is not its own; nothing more counts."""
+        return bool((self._spoken and self._spoken.ended) or (self._calls and self._calls.ended))
+
+    def text(self, text: str) -> Iterator[Delta]:
+        """More text of the model's."""
+        if self._spoken:
+            text = self._spoken.feed(text)
+        yield from self._parts(self._calls.feed(text) if self._calls else [text])
+
+    def native(self, delta: ToolCallStart | ToolArgumentsDelta) -> Delta:
+        """A call that the provider made natively although nobody offered one."""
+        if delta.index not in self._native:
+            self._native[delta.index] = self._count
+            self._count += 1
+        return replace(delta, index=self._native[delta.index])
+
+    def finish(self, finish: Finish) -> Iterator[Delta]:
+        """What was held back, then the end."""
+        yield from self._parts(self._held_back())
+        if self._blank and not self._count:
+            yield TextDelta(self._blank)
+        called = self._count and finish.reason == "stop"
+        yield replace(finish, reason="tool_calls") if called else finish
+
+    def _held_back(self) -> Iterator[str | TextCall]:
+        held = self._spoken.finish() if self._spoken else ""
+        if self._calls is None:
+            yield held
+        else:
+            yield from self._calls.feed(held)
+            yield from self._calls.finish()
+
+    def _parts(self, parts: Iterator[str | TextCall] | list[str | TextCall]) -> Iterator[Delta]:
+        for part in parts:
+            if isinstance(part, TextCall):
+                yield ToolCallStart(self._count, part.name, arguments_error=part.error)
+                if part.arguments:
+                    yield ToolArgumentsDelta(self._count, part.arguments)
+                self._count += 1
+                continue
+            text = self._blank + part
+            if self._count and not self._shown:
+                text = text.lstrip()
+            shown = text.rstrip()
+            self._blank = text[len(shown) :]
+            if shown:
+                self._shown = True
+                yield TextDelta(shown)
