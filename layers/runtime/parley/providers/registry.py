@@ -10,9 +10,10 @@ import httpx
 from parley.clock import SystemClock
 from parley.domain.errors import ProviderNotConfigured
 from parley.providers.bedrock import BedrockProvider, ConverseClient
-from parley.providers.endpoints import endpoints
+from parley.providers.endpoints import Endpoint, endpoints
 from parley.providers.http import HttpProvider, TimeLimits, make_client
 from parley.providers.scripted import ScriptedProvider
+from parley.providers.text_replies import TextReplies
 from parley.turns.model_ports import Provider
 from parley.turns.ports import Secrets
 
@@ -20,8 +21,9 @@ from parley.turns.ports import Secrets
 class ProviderRegistry:
     """Implements the Providers port: all rows of ``endpoints``, Bedrock, and the scripted provider.
 
-    ``transport`` stands in for the network, ``bedrock`` for boto3's client, ``sleep`` for real waiting. One HTTP client serves all, made when
-    the first call needs it.
+    ``transport`` stands in for the network, ``bedrock`` for boto3's client, ``sleep`` for real waiting. One HTTP
+    client serves all rows; it and boto3's are made when the first call needs them. ``rows`` instead of those of
+    ``endpoints``: for an installation that has providers of its own.
     """
 
     def __init__(
@@ -32,17 +34,19 @@ class ProviderRegistry:
         bedrock: ConverseClient | None = None,
         sleep: Callable[[float], None] | None = None,
         limits: TimeLimits | None = None,
+        rows: Sequence[Endpoint] | None = None,
     ) -> None:
         self._transport = transport
         self._lock = threading.Lock()
         self._http: httpx.Client | None = None
-        self._providers: dict[str, Provider] = {
-            row.name: HttpProvider(row, secrets, self._client, limits=limits) for row in endpoints()
-        }
+        sleep = sleep or SystemClock().sleep
         self._bedrock = BedrockProvider(secrets, client=bedrock, limits=limits)
-        self._providers[self._bedrock.name] = self._bedrock
-        scripted = ScriptedProvider(sleep or SystemClock().sleep)
-        self._providers[scripted.name] = scripted
+        providers: list[Provider] = [
+            HttpProvider(row, secrets, self._client, limits=limits, sleep=sleep)
+            for row in (endpoints() if rows is None else rows)
+        ]
+        providers += [self._bedrock, ScriptedProvider(sleep)]
+        self._providers = {provider.name: TextReplies(provider) for provider in providers}
 
     def get(self, name: str) -> Provider:
         """The provider, whether it is configured or not; see the port."""
