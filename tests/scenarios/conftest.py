@@ -10,9 +10,9 @@ from tests.support.moto_aws import mocked_aws
 from tests.support.systems import BACKENDS, Account, System, aws_system, embedded_system, set_up
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def account() -> Iterator[Account]:
-    """One account per module; each test has a project of its own in it."""
+    """One account for all; each test has a project of its own in it."""
     with mocked_aws(pace=0.02) as aws:
         yield set_up(aws)
 

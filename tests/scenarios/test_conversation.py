@@ -247,7 +247,16 @@ def replace_stream(provider: Any, text: str) -> Any:
     return SimpleNamespace(name=provider.name, capabilities=provider.capabilities, stream=stream)
 
 
-@pytest.mark.parametrize("wrapped", ["{}", "Here you are:\n```json\n{}\n```", "nothing"])
+@pytest.mark.parametrize(
+    ("system", "wrapped"),
+    [
+        ("embedded", "{}"),
+        ("embedded", "Here you are:\n```json\n{}\n```"),
+        ("embedded", "nothing"),
+        ("aws", "{}"),
+    ],
+    indirect=["system"],
+)
 def test_an_agent_may_suggest_what_to_ask_next(system: System, wrapped: str) -> None:
     actions = [{"label": "More", "message": "Tell me more"}]
     text = wrapped.replace("{}", json.dumps(actions))
