@@ -1,0 +1,64 @@
+"""Whatever is stored, made with whichever provider: what is sent is a request that its target accepts."""
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parley.domain.agents import Agent, AgentFunction, ClassFunction
+from parley.domain.messages import Message
+from parley.prompts.build import build_prompt
+from parley.providers.endpoints import endpoints
+from parley.providers.wire import gemini, openai_responses
+from tests.support import wire_rules_gemini, wire_rules_openai_responses
+from tests.support.stored_histories import MODELS, stored_histories
+
+TARGETS: dict[str, tuple[str, Any, ModuleType]] = {
+    "google": ("google", gemini, wire_rules_gemini),
+    "openai over responses": ("openai", openai_responses, wire_rules_openai_responses),
+}
+"""Target → provider, its wire, the rules of that wire."""
+
+OVERRIDES: list[dict[str, Any]] = [
+    {},
+    {"supports_tool_calls": False},
+    {"supports_system_messages": False},
+    {"supports_conversation": False},
+    {"custom_format": "standard"},
+]
+WEATHER = AgentFunction(
+    name="get_weather",
+    description="Weather",
+    parameters={"type": "object", "properties": {"city": {"type": "string"}}},
+    implementation=ClassFunction(class_name="Weather"),
+)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@given(
+    history=stored_histories(),
+    overrides=st.sampled_from(OVERRIDES),
+    model=st.sampled_from(MODELS),
+    window=st.integers(1, 30),
+    final=st.booleans(),
+)
+def test_any_stored_history_becomes_a_request_that_is_accepted(
+    target: str, history: list[Message], overrides: dict[str, Any], model: str, window: int, *, final: bool
+) -> None:
+    provider, wire, rules = TARGETS[target]
+    row = next(row for row in endpoints() if row.name == provider)
+    agent = Agent(
+        agent_id="a",
+        name="A",
+        provider=provider,
+        model=model,
+        capabilities=overrides,
+        history_window=window,
+        functions=(WEATHER,),
+    )
+    prompt = build_prompt(agent, row.capabilities, history, final=final)
+    body = wire.encode(prompt)
+    rules.check(body)
+    assert wire.encode(prompt) == body
