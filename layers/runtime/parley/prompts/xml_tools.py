@@ -1,7 +1,8 @@
 """The XML form of tool calls, for models without native ones: instructions, calls and their results as text.
 
 Owns how the form is written; ``xml_calls`` reads it. The model answers with
-``<tool_call name="NAME">{JSON arguments}</tool_call>`` and is told ``<tool_response name="NAME" ok="true">…</tool_response>``.
+``<tool_call name="NAME">{JSON arguments}</tool_call>`` and is told
+``<tool_response name="NAME" ok="true">…</tool_response>``.
 """
 
 from __future__ import annotations

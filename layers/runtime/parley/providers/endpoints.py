@@ -6,11 +6,12 @@ adds a module to ``wire/`` and a row here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from parley.domain.agents import Capabilities
+from parley.prompts.prompt import Prompt
 from parley.providers.wire import anthropic, gemini, openai_chat, openai_responses
 from parley.providers.wire.protocol import Wire
 
@@ -31,6 +32,14 @@ class WireChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class Conversing:
+    """How agents whose capabilities say that the model converses reach it, where the row's own do not."""
+
+    wire: Wire
+    base_url: str
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """A provider. ``base_url_setting`` and ``key_setting`` name the settings that configure it.
 
@@ -38,6 +47,9 @@ class Endpoint:
     ``auth_setting`` names the setting that chooses another way to send the key than ``auth``.
     ``header_settings`` maps further header names to settings, sent if set. ``renamed_at_home``: body fields
     that the provider's own servers call differently from the compatible ones that a base URL may point to.
+    ``own_server_path``: where a server of one model, whose base URL names a host alone, takes the row's wire.
+    ``prompt_headers``: what a prompt adds. ``key_hosts``: where follow-up requests may take the key, besides
+    the host that named them.
     """
 
     name: str
@@ -53,6 +65,10 @@ class Endpoint:
     header_settings: Mapping[str, str] = field(default_factory=dict)
     renamed_at_home: Mapping[str, str] = field(default_factory=dict)
     choice: WireChoice | None = None
+    conversing: Conversing | None = None
+    own_server_path: str = ""
+    prompt_headers: Callable[[Prompt], Mapping[str, str]] | None = None
+    key_hosts: frozenset[str] = frozenset()
 
 
 def endpoints() -> tuple[Endpoint, ...]:

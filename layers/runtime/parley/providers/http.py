@@ -15,12 +15,14 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, get_args
 
 import httpx
 
+from parley.clock import SystemClock
 from parley.domain.agents import Capabilities
 from parley.domain.errors import (
     ProviderError,
@@ -32,12 +34,13 @@ from parley.domain.errors import (
 )
 from parley.prompts.prompt import Prompt
 from parley.providers.endpoints import AuthStyle, Endpoint
-from parley.providers.wire.protocol import Wire
+from parley.providers.wire.protocol import FollowUp, Wire
 from parley.providers.wire.sse import decode_lines
-from parley.turns.model_ports import Delta
+from parley.turns.model_ports import Delta, Finish
 from parley.turns.ports import Secrets
 
 _ERROR_BYTES = 65_536
+_CANCEL_SECONDS = 5.0
 _KEY_LIKE = re.compile(r"(?i)\b(?:sk|gsk|hf|r8)[-_][A-Za-z0-9_\-*.]{8,}|\bBearer\s+\S+|\bAIza[\w-]{20,}")
 
 
@@ -61,6 +64,7 @@ class HttpProvider:
         *,
         limits: TimeLimits | None = None,
         monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] | None = None,
     ) -> None:
         self.name = endpoint.name
         self._endpoint = endpoint
@@ -68,6 +72,7 @@ class HttpProvider:
         self._client = client
         self._limits = limits or TimeLimits()
         self._monotonic = monotonic
+        self._sleep = sleep or SystemClock().sleep
 
     def capabilities(self) -> Capabilities:
         """The row's."""
@@ -82,14 +87,65 @@ class HttpProvider:
         key = self._key()
         try:
             wire, prompt = self._chosen_wire(prompt)
-            request = self._request(wire, prompt, key)
-            yield from wire.decode_stream(decode_lines(self._bytes(wire, request)))
+            yield from self._reply(wire, self._request(wire, prompt, key), key)
         except ProviderError as error:
             raise self._named(error, key) from None
 
+    def _reply(self, wire: Wire, request: httpx.Request, key: str) -> Iterator[Delta]:
+        """The deltas of one reply, over as many requests as its wire asks for."""
+        deadline = self._monotonic() + self._limits.total
+        step: FollowUp | None = None
+        ended = False
+        try:
+            while True:
+                following: FollowUp | None = None
+                with closing(self._bytes(wire, request, deadline)) as data:
+                    for delta in wire.decode_stream(decode_lines(data)):
+                        if isinstance(delta, FollowUp):
+                            step = following = delta
+                            continue
+                        ended = isinstance(delta, Finish)
+                        yield delta
+                if following is None:
+                    return
+                request = self._next_request(request, following, deadline, key)
+        finally:
+            if step is not None and step.cancel_url and not ended:
+                self._cancel(request, step.cancel_url, key)
+
+    def _next_request(self, last: httpx.Request, step: FollowUp, deadline: float, key: str) -> httpx.Request:
+        if step.delay:
+            if self._monotonic() + step.delay > deadline:
+                raise ProviderTimeout(f"the reply took longer than {self._limits.total:g} seconds")
+            self._sleep(step.delay)
+        return self._to(last, "GET", step.url, key, accept=step.accept)
+
+    def _to(self, last: httpx.Request, method: str, address: str, key: str, *, accept: str) -> httpx.Request:
+        """A request to an address that the provider named. The key goes to known hosts only."""
+        try:
+            url = last.url.join(address)
+        except httpx.InvalidURL:
+            raise StreamCut("the provider named an address that is none") from None
+        if url.scheme not in {"https", last.url.scheme}:
+            raise StreamCut("the provider named an address that is less safe than its own")
+        known = url.host == last.url.host or url.host in self._endpoint.key_hosts
+        headers = {**self._headers(key if known else ""), "accept": accept}
+        return self._client().build_request(method, url, headers=headers, timeout=self._timeout())
+
+    def _cancel(self, last: httpx.Request, address: str, key: str) -> None:
+        """Tell the provider that nobody wants the rest; that it is not told in the end does no harm."""
+        try:
+            request = self._to(last, "POST", address, key, accept="application/json")
+            request.extensions["timeout"] = httpx.Timeout(_CANCEL_SECONDS).as_dict()
+            self._client().send(request)
+        except (httpx.HTTPError, ProviderError):
+            pass
+
     def _chosen_wire(self, prompt: Prompt) -> tuple[Wire, Prompt]:
         """The wire that agent or installation chose, and the prompt without what chose it."""
-        choice = self._endpoint.choice
+        choice, conversing = self._endpoint.choice, self._endpoint.conversing
+        if conversing is not None and prompt.capabilities.supports_conversation:
+            return conversing.wire, prompt
         if choice is None:
             return self._endpoint.wire, prompt
         settings = dict(prompt.settings)
@@ -108,18 +164,31 @@ class HttpProvider:
         if not self.is_configured():
             raise ProviderNotConfigured(f"{endpoint.key_setting} is not set")
         try:
-            base = _with_path_of(httpx.URL(self._own_base_url() or endpoint.base_url), endpoint.base_url)
-            url = httpx.URL(f"{str(base).rstrip('/')}{wire.path(prompt)}")
-            if url.scheme not in {"http", "https"} or not url.host:
-                raise httpx.InvalidURL("not an http or https address")
+            url = self._url(wire, prompt)
         except httpx.InvalidURL as error:
             raise ProviderNotConfigured(f"{endpoint.base_url_setting} is not a usable URL: {error}") from None
         body = wire.encode(prompt)
         if url.host == httpx.URL(endpoint.base_url).host:
             body = {endpoint.renamed_at_home.get(name, name): value for name, value in body.items()}
+        headers = self._headers(key)
+        if endpoint.prompt_headers is not None:
+            headers |= endpoint.prompt_headers(prompt)
         return self._client().build_request(
-            "POST", url, content=_json(body), headers=self._headers(key), timeout=self._timeout()
+            "POST", url, content=_json(body), headers=headers, timeout=self._timeout()
         )
+
+    def _url(self, wire: Wire, prompt: Prompt) -> httpx.URL:
+        """Raises InvalidURL."""
+        endpoint, own = self._endpoint, self._own_base_url()
+        conversing = endpoint.conversing
+        home = conversing.base_url if conversing and wire is conversing.wire else endpoint.base_url
+        base = httpx.URL(own or home)
+        if base.path in {"", "/"}:
+            if own and endpoint.own_server_path and wire is endpoint.wire:
+                return _checked(base.copy_with(path=endpoint.own_server_path))
+            # A base URL that names a host alone gets the path that the provider's own has (``/v1``).
+            base = base.copy_with(path=httpx.URL(home).path)
+        return _checked(httpx.URL(f"{str(base).rstrip('/')}{wire.path(prompt)}"))
 
     def _headers(self, key: str) -> dict[str, str]:
         endpoint = self._endpoint
@@ -131,6 +200,8 @@ class HttpProvider:
         }
         for header, setting in endpoint.header_settings.items():
             if value := (self._secrets.get(setting) or "").strip():
+                if not (value.isascii() and value.isprintable()):
+                    raise ProviderNotConfigured(f"{setting} holds characters that no header may have")
                 headers[header] = value
         if key:
             if not (key.isascii() and key.isprintable()):
@@ -152,9 +223,8 @@ class HttpProvider:
     def _timeout(self) -> httpx.Timeout:
         return httpx.Timeout(self._limits.read, connect=self._limits.connect)
 
-    def _bytes(self, wire: Wire, request: httpx.Request) -> Iterator[bytes]:
+    def _bytes(self, wire: Wire, request: httpx.Request, deadline: float) -> Generator[bytes]:
         """Send, and give out the body of a 2xx as it comes. Closing this closes the connection."""
-        deadline = self._monotonic() + self._limits.total
         answered = False
         try:
             response = self._client().send(request, stream=True)
@@ -206,9 +276,10 @@ def _json(body: dict[str, Any]) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def _with_path_of(url: httpx.URL, default: str) -> httpx.URL:
-    """A base URL that names a host alone gets the path that the provider's own has (``/v1``)."""
-    return url.copy_with(path=httpx.URL(default).path) if url.path in {"", "/"} else url
+def _checked(url: httpx.URL) -> httpx.URL:
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise httpx.InvalidURL("not an http or https address")
+    return url
 
 
 def make_client(transport: httpx.BaseTransport | None) -> httpx.Client:

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from parley.domain.errors import ProviderError
 from parley.prompts.prompt import Prompt
 from parley.turns.model_ports import Delta
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """The reply goes on in the answer to another request, which the same wire decodes.
+
+    A GET of ``url`` after ``delay`` seconds; nothing follows it in the stream that said so. ``cancel_url`` is
+    POSTed to if the reply is given up before its Finish.
+    """
+
+    url: str
+    accept: str = "application/json"
+    delay: float = 0.0
+    cancel_url: str | None = None
 
 
 class Wire(Protocol):
@@ -21,8 +36,10 @@ class Wire(Protocol):
         """The request's JSON body."""
         ...
 
-    def decode_stream(self, lines: Iterable[str]) -> Iterator[Delta]:
-        """The reply's text lines (without line ends) to deltas; ends with Finish or raises a ProviderError.
+    def decode_stream(self, lines: Iterable[str]) -> Iterator[Delta | FollowUp]:
+        """The reply's text lines (without line ends) to deltas.
+
+        Ends with Finish, or with FollowUp where a provider answers in several steps, or raises a ProviderError.
 
         ``lines`` may itself raise a ProviderError: the connection broke.
         """
