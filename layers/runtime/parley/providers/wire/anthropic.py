@@ -102,7 +102,7 @@ class _Reply:
 
     def __init__(self) -> None:
         self.stop_reason: str | None = None
-        self._blocks: dict[Any, _Block] = {}
+        self._blocks: dict[int, _Block] = {}
         self._calls = 0
         self._order = BlockOrder()
         self._input_tokens = 0
@@ -117,11 +117,11 @@ class _Reply:
             case "message_start":
                 self._count(as_object(as_object(event.get("message")).get("usage")))
             case "content_block_start":
-                yield from self._start(event.get("index"), as_object(event.get("content_block")))
+                yield from self._start(_index(event), as_object(event.get("content_block")))
             case "content_block_delta":
-                yield from self._delta(event.get("index"), as_object(event.get("delta")))
+                yield from self._delta(_index(event), as_object(event.get("delta")))
             case "content_block_stop":
-                yield from self._stop(event.get("index"))
+                yield from self._stop(_index(event))
             case "message_delta":
                 self._end(as_object(event.get("delta")), as_object(event.get("usage")))
             case "message":
@@ -129,9 +129,9 @@ class _Reply:
             case _:
                 pass
 
-    def _start(self, index: Any, content: dict[str, Any]) -> Iterator[Delta]:
+    def _start(self, index: int, content: dict[str, Any]) -> Iterator[Delta]:
         block = _Block(str(content.get("type") or ""))
-        self._blocks[_key(index)] = block
+        self._blocks[index] = block
         match block.kind:
             case "text":
                 yield from self._text(content.get("text"))
@@ -153,8 +153,8 @@ class _Reply:
             case _:
                 pass
 
-    def _delta(self, index: Any, delta: dict[str, Any]) -> Iterator[Delta]:
-        block = self._blocks.get(_key(index), _Block(""))
+    def _delta(self, index: int, delta: dict[str, Any]) -> Iterator[Delta]:
+        block = self._blocks.get(index, _Block(""))
         match delta.get("type"):
             case "text_delta":
                 yield from self._text(delta.get("text"))
@@ -169,8 +169,8 @@ class _Reply:
             case _:
                 pass
 
-    def _stop(self, index: Any) -> Iterator[Delta]:
-        block = self._blocks.pop(_key(index), _Block(""))
+    def _stop(self, index: int) -> Iterator[Delta]:
+        block = self._blocks.pop(index, _Block(""))
         if block.kind == "tool_use" and block.input:
             yield ToolArgumentsDelta(block.number, block.input)
         if block.kind == "thinking" and block.signature:
@@ -215,8 +215,8 @@ class _Reply:
         return Finish(reason, usage if self._counted else None, self._order.provider_data())
 
 
-def _key(index: Any) -> int:
-    return index if isinstance(index, int) else 0
+def _index(event: dict[str, Any]) -> int:
+    return as_count(event.get("index"))
 
 
 def _str(value: Any) -> str:

@@ -22,6 +22,7 @@ from parley.providers.wire.turn_taking import Turn, turns_of
 DEFAULT_MAX_TOKENS = 8192
 """The API demands a limit. This one suits an answer; a thinking budget comes on top."""
 SETTINGS = ("thinking", "output_config", "metadata", "service_tier", "cache_control")
+_SENT_BACK = {"text", "tool_use", "thinking", "redacted_thinking"}
 _IDS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64
@@ -77,7 +78,8 @@ def _content(turn: Turn, prompt: Prompt) -> str | list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = []
     for message in turn.messages:
         if message.role == "assistant":
-            blocks += [_block(block) for block in blocks_of(message, prompt.own_data(message))]
+            found = map(_block, blocks_of(message, prompt.own_data(message)))
+            blocks += [block for block in found if block["type"] in _SENT_BACK]
         elif message.role == "tool":
             blocks.append(_result(message))
         else:
@@ -97,7 +99,7 @@ def _block(block: str | ToolCall | dict[str, Any]) -> dict[str, Any]:
                 "input": block.arguments,
             }
         case dict():
-            return block
+            return {"type": "", **block}
 
 
 def _result(message: PromptMessage) -> dict[str, Any]:

@@ -89,7 +89,7 @@ class _Reply:
 
     def __init__(self) -> None:
         self.stop_reason: str | None = None
-        self._blocks: dict[Any, _Block] = {}
+        self._blocks: dict[int, _Block] = {}
         self._calls = 0
         self._order = BlockOrder()
         self._usage: Usage | None = None
@@ -98,11 +98,11 @@ class _Reply:
         """The deltas of one event; kinds that are not known say nothing."""
         match event:
             case {"contentBlockStart": dict(content)}:
-                yield from self._start(content.get("contentBlockIndex"), as_object(content.get("start")))
+                yield from self._start(_index(content), as_object(content.get("start")))
             case {"contentBlockDelta": dict(content)}:
-                yield from self._delta(content.get("contentBlockIndex"), as_object(content.get("delta")))
+                yield from self._delta(_index(content), as_object(content.get("delta")))
             case {"contentBlockStop": dict(content)}:
-                self._stop(content.get("contentBlockIndex"))
+                self._stop(_index(content))
             case {"messageStop": dict(content)}:
                 self._end(str(content.get("stopReason") or ""))
             case {"metadata": dict(content)}:
@@ -110,7 +110,7 @@ class _Reply:
             case _:
                 pass
 
-    def _start(self, index: Any, start: dict[str, Any]) -> Iterator[Delta]:
+    def _start(self, index: int, start: dict[str, Any]) -> Iterator[Delta]:
         block = self._blocks[index] = _Block()
         call = as_object(start.get("toolUse"))
         if not call:
@@ -126,7 +126,7 @@ class _Reply:
         self._order.call()
         yield ToolCallStart(block.number, name, str(call.get("toolUseId") or "") or None)
 
-    def _delta(self, index: Any, delta: dict[str, Any]) -> Iterator[Delta]:
+    def _delta(self, index: int, delta: dict[str, Any]) -> Iterator[Delta]:
         block = self._blocks.setdefault(index, _Block())
         match delta:
             case {"text": str(text)} if text:
@@ -144,7 +144,7 @@ class _Reply:
             case _:
                 pass
 
-    def _stop(self, index: Any) -> None:
+    def _stop(self, index: int) -> None:
         block = self._blocks.pop(index, _Block())
         if block.signature:
             text = {"text": block.thought, "signature": block.signature}
@@ -166,6 +166,10 @@ class _Reply:
         if reason in {"stop", "tool_calls"}:
             reason = "tool_calls" if self._calls else "stop"
         return Finish(reason, self._usage, self._order.provider_data())
+
+
+def _index(content: dict[str, Any]) -> int:
+    return as_count(content.get("contentBlockIndex"))
 
 
 def _usage(usage: dict[str, Any]) -> Usage:

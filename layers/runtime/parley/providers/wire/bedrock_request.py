@@ -31,6 +31,7 @@ _ARGUMENTS = {
     "serviceTier": "service_tier",
     "requestMetadata": "request_metadata",
 }
+_SENT_BACK = {"text", "toolUse", "reasoningContent"}
 _IDS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64
@@ -82,7 +83,8 @@ def _content(turn: Turn, prompt: Prompt) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = []
     for message in turn.messages:
         if message.role == "assistant":
-            blocks += [_block(block) for block in blocks_of(message, prompt.own_data(message))]
+            found = map(_block, blocks_of(message, prompt.own_data(message)))
+            blocks += [block for block in found if block.keys() <= _SENT_BACK]
         elif message.role == "tool":
             blocks.append(_result(message))
         else:

@@ -47,7 +47,8 @@ class BlockOrder:
 
 
 def blocks_of(message: PromptMessage, data: dict[str, Any]) -> list[str | ToolCall | dict[str, Any]]:
-    """An assistant message's blocks: text, calls, and what was kept. Blank text is left out.
+    """An assistant message's blocks: text, calls, and what was kept. Blank text is left out, and so is what
+    was kept behind everything else: a thought that a reply was cut off after may not end a message.
 
     ``data``: what ``provider_data`` gave, or nothing. If text or calls are no longer those of the reply (a
     call was cut off, calls became text), what was kept comes first, then text, then calls.
@@ -57,7 +58,10 @@ def blocks_of(message: PromptMessage, data: dict[str, Any]) -> list[str | ToolCa
     if found is None:
         kept = [block["kept"] for block in noted if isinstance(block.get("kept"), dict)]
         found = [*kept, message.content, *message.tool_calls]
-    return [block for block in found if not isinstance(block, str) or block.strip()]
+    said = [block for block in found if not isinstance(block, str) or block.strip()]
+    while said and isinstance(said[-1], dict):
+        said.pop()
+    return said
 
 
 def _in_order(
