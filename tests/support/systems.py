@@ -196,7 +196,7 @@ class System(Client):
     def open_shop(self) -> None:
         """The demo's agents and data, in this project."""
         parley_marketer.install(self.store, self.project, self.clock)
-        for agent in reversed(parley_marketer.agents()):  # subagents before those that name them
+        for agent in parley_marketer.agents():
             projects.put_agent(self.runtime, self.project, agent)
 
     def listen(self, connection: str = "c-1", user: str = "dev") -> None:
