@@ -13,7 +13,7 @@ from aws_lambda_powertools.event_handler.openapi.exceptions import (
 )
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
-from parley.domain.errors import Refusal, StoreUnavailable
+from parley.domain.errors import Refusal, StorageError, StoreUnavailable
 
 Limit = Annotated[int, Query(ge=1, le=100, description="Entries per page")]
 Name = Annotated[str, Path(min_length=1, max_length=200)]
@@ -28,6 +28,7 @@ def install(app: APIGatewayHttpResolver) -> None:
     app.exception_handler(RequestUnsupportedContentType)(_not_json)
     app.exception_handler(UnicodeDecodeError)(_not_json)
     app.exception_handler(StoreUnavailable)(_unavailable)
+    app.exception_handler(StorageError)(_no_storage)
     app.not_found(_unknown_route)
 
 
@@ -47,6 +48,10 @@ def _not_json(_: Exception) -> Response[str]:
 
 def _unavailable(_: StoreUnavailable) -> Response[str]:
     return error(503, "unavailable", "The service is busy; try again in a moment.")
+
+
+def _no_storage(_: StorageError) -> Response[str]:
+    return error(503, "storage_failed", "The server cannot write its data folder; its log says why.")
 
 
 def _unknown_route(_: NotFoundError) -> Response[str]:

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.openapi.params import Path
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from on_http.answers import Name
 from on_http.resolver import current_user
 from parley import wiring
-from parley.domain.agents import NAME_PATTERN, Agent
+from parley.domain.agents import NAME_PATTERN, Agent, AgentFunction
 from parley.domain.errors import InvalidRequest
 from parley.turns import projects
 from parley.turns.projects import Member, Project
@@ -26,6 +26,19 @@ class NewProject(BaseModel):
     """A project's name."""
 
     name: str = Field(min_length=1, max_length=200)
+
+
+class FunctionInput(AgentFunction):
+    """A function as a person writes it: a field that does not exist is a mistake, not to be ignored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class AgentInput(Agent):
+    """An agent as a person writes it."""
+
+    model_config = ConfigDict(extra="forbid")
+    functions: tuple[FunctionInput, ...] = Field(default=(), max_length=128)
 
 
 @router.post("/api/projects", tags=["projects"])
@@ -66,12 +79,12 @@ def get_agent(project: Name, agent: AgentId) -> Agent:
 
 
 @router.put(f"{AGENTS}/<agent>", tags=["agents"])
-def put_agent(project: Name, agent: AgentId, body: Agent) -> Agent:
+def put_agent(project: Name, agent: AgentId, body: AgentInput) -> Agent:
     """Add or replace an agent; owners only."""
     projects.require_owner(wiring.runtime(), current_user(), project)
     if body.agent_id != agent:
         raise InvalidRequest("invalid_request", f"agent_id: must be {agent}, as in the path.")
-    return projects.put_agent(wiring.runtime(), project, body)
+    return projects.put_agent(wiring.runtime(), project, Agent.model_validate(body.model_dump()))
 
 
 @router.get("/api/providers", tags=["agents"])

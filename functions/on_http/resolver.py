@@ -20,6 +20,14 @@ _event: ContextVar[APIGatewayProxyEventV2] = ContextVar("event")
 _context: ContextVar[dict[str, Any]] = ContextVar("context")
 
 
+def _as_json(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """All bodies here are JSON: one that curl calls a form, for want of a header, is read as what it is."""
+    headers = event.get("headers") or {}
+    if not event.get("body") or "form" not in headers.get("content-type", ""):
+        return event
+    return {**event, "headers": {**headers, "content-type": "application/json"}}
+
+
 def current_user() -> str:
     """The caller of this thread's request: the JWT's ``sub``, checked by the API's authorizer."""
     authorizer = _event.get().request_context.authorizer
@@ -52,6 +60,7 @@ class Resolver(APIGatewayHttpResolver):
 
     def resolve(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Answer one request."""
+        event = _as_json(event)
         mine = _event.set(APIGatewayProxyEventV2(dict(event), read_json))
         kept = _context.set({})
         try:

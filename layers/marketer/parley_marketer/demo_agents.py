@@ -15,8 +15,8 @@ _MODEL: dict[str, Any] = {"provider": "scripted", "model": "demo"}
 
 
 def agents() -> list[Agent]:
-    """``general-assistant``, which a person talks to, and the two it can hand work to."""
-    return [_general_assistant(), _product_manager(), _campaign_manager()]
+    """``general-assistant``, which a person talks to, and before it the two it can hand work to."""
+    return [_product_manager(), _campaign_manager(), _general_assistant()]
 
 
 def _general_assistant() -> Agent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import pkgutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,13 @@ def definition(substitutions: Mapping[str, str]) -> dict[str, Any]:
         text = text.replace(f"${{{name}}}", value)
     parsed: dict[str, Any] = json.loads(text)
     return parsed
+
+
+def load_task_handlers() -> None:
+    """Import every Task state's handler, so that a server goes on with the code that it was started with."""
+    package = importlib.import_module(TASK_HANDLER.partition(".")[0])
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
 
 
 def handler(path: str) -> Callable[[Any, Any], Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from parley.assets import TASK_FUNCTIONS, TASK_HANDLER, definition, handler
+from parley.assets import TASK_FUNCTIONS, TASK_HANDLER, definition, handler, load_task_handlers
 from parley.clock import SystemClock
 from parley.domain import keys
 from parley.embedded.blobs import FolderBlobs
@@ -85,6 +85,8 @@ def open_folder(data: Path, choices: Choices, clock: Any = None) -> Installation
         interpreter = _interpreter(database, clock, choices.workers)
         store = SqliteStore(database, clock)
         hub = SocketHub()
+        functions = FunctionRegistry(store, clock, modules=choices.packs)
+        functions.classes()  # a pack that cannot be loaded is told now, not in the middle of a turn
         runtime = Runtime(
             store=store,
             blobs=FolderBlobs(data / "blobs", synchronous=choices.synchronous),
@@ -92,7 +94,7 @@ def open_folder(data: Path, choices: Choices, clock: Any = None) -> Installation
             pusher=hub,
             clock=clock,
             providers=ProviderRegistry(choices.secrets, sleep=clock.sleep),
-            functions=FunctionRegistry(store, clock, modules=choices.packs),
+            functions=functions,
             settings=choices.settings,
         )
         issuer = LocalIssuer(data, clock.now)
@@ -126,6 +128,7 @@ class _TaskContext:
 
 def _invoker() -> Callable[[str, Any], Any]:
     contexts = {name: _TaskContext(name) for name in TASK_FUNCTIONS}
+    load_task_handlers()
 
     def invoke(function_name: str, payload: Any) -> Any:
         return handler(TASK_HANDLER)(payload, contexts[function_name])

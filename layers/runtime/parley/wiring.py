@@ -7,6 +7,7 @@ and ``use(installation.runtime)``; the very same handlers then work on that.
 from __future__ import annotations
 
 import importlib
+import math
 import os
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from parley.clock import SystemClock
+from parley.domain.errors import ParleyError
 from parley.providers.registry import ProviderRegistry
 from parley.tools.registry import FunctionRegistry
 from parley.turns import projects
@@ -67,7 +69,8 @@ def _from_environment() -> Runtime:
             f"PARLEY_BACKEND is {backend!r}; a deployed function has aws, a laptop runs parley serve or parley chat"
         )
     built = aws_runtime(os.environ)
-    if demo_user := os.environ.get("PARLEY_DEMO_USER"):
+    demo_user = os.environ.get("PARLEY_DEMO_USER")
+    if demo_user and DEMO_PACK in _modules(os.environ.get("PARLEY_PACKS", "")):
         ensure_demo(built, demo_user)
     return built
 
@@ -102,11 +105,26 @@ def aws_runtime(environment: Any, *, clock: Clock | None = None) -> Runtime:
     )
 
 
+class BadSetting(ParleyError):
+    """An environment variable has a value that is not accepted; the message names it."""
+
+
 def _settings(environment: Any, *, chunk_milliseconds: int) -> Settings:
     return Settings(
-        chunk_seconds=float(environment.get("PARLEY_CHUNK_MILLISECONDS") or chunk_milliseconds) / 1000,
-        event_retention_seconds=float(environment.get("PARLEY_EVENT_RETENTION_DAYS") or 30) * DAY,
+        chunk_seconds=_number(environment, "PARLEY_CHUNK_MILLISECONDS", chunk_milliseconds, 0, 10_000) / 1000,
+        event_retention_seconds=_number(environment, "PARLEY_EVENT_RETENTION_DAYS", 30, 1, 3650) * DAY,
     )
+
+
+def _number(environment: Any, name: str, otherwise: float, least: float, most: float) -> float:
+    text = environment.get(name) or str(otherwise)
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not least <= number <= most:
+        raise BadSetting(f"{name} is {text!r}; it must be a number from {least:g} to {most:g}")
+    return number
 
 
 def _modules(names: str) -> tuple[str, ...]:
@@ -136,14 +154,18 @@ def no_color() -> bool:
 
 
 def ensure_demo(runtime: Runtime, user_id: str) -> None:
-    """The demo project with its agents and data, once; the user becomes its owner."""
-    project = projects.Project(project_id=DEMO_PROJECT, name="Demo")
+    """The demo project with its agents and data, once; the user becomes its owner.
+
+    The project's own record comes last: a start that is cut off is made whole by the next.
+    """
     projects.ensure_member(runtime, DEMO_PROJECT, user_id, projects.Role.OWNER)
+    if projects.has_project(runtime, DEMO_PROJECT):
+        return
     pack = importlib.import_module(DEMO_PACK)
     pack.install(runtime.store, DEMO_PROJECT, runtime.clock)
-    if projects.ensure_project(runtime, project):
-        for agent in pack.agents():
-            projects.put_agent(runtime, DEMO_PROJECT, agent)
+    for agent in pack.agents():
+        projects.put_agent(runtime, DEMO_PROJECT, agent)
+    projects.ensure_project(runtime, projects.Project(project_id=DEMO_PROJECT, name="Demo"))
 
 
 def count_repairs(done: Repaired) -> None:
@@ -192,4 +214,9 @@ def embedded(
 
 def _durability() -> Durability:
     """How hard SQLite makes a commit: NORMAL survives a crash of the process, FULL also a loss of power."""
-    return "FULL" if os.environ.get("PARLEY_SYNCHRONOUS", "").upper() == "FULL" else "NORMAL"
+    chosen = os.environ.get("PARLEY_SYNCHRONOUS", "").upper() or "NORMAL"
+    if chosen == "FULL":
+        return "FULL"
+    if chosen != "NORMAL":
+        raise BadSetting(f"PARLEY_SYNCHRONOUS is {chosen!r}; it must be NORMAL or FULL")
+    return "NORMAL"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
+import shutil
+import sys
 
 from parley.cli.servers import local_server, member_token
 from parley.cli.terminal import Terminal
@@ -50,6 +53,13 @@ def _greet(terminal: Terminal, url: str, token: str, data: str) -> None:
     terminal.line("  The page, signed in as dev:")
     terminal.line(f"    {terminal.styled('cyan', f'{url}/#token={token}')}")
     terminal.line("  A token for the API:")
-    terminal.line(f"    parley token --user dev --project demo --data {data}")
+    terminal.line(f"    {_command()} token --user dev --project demo --data {data}")
     terminal.line()
     terminal.line(terminal.styled("dim", "  Ctrl-C stops it; what is under way goes on at the next start."))
+
+
+def _command() -> str:
+    """How this command was called: `parley`, or the path of one that is not on the PATH."""
+    called = sys.argv[0]
+    on_path = shutil.which("parley") is not None
+    return "parley" if on_path or not called.endswith("parley") else os.path.relpath(called)

@@ -48,11 +48,11 @@ class FolderLock:
     def acquire(cls, folder: Path) -> FolderLock:
         """Take the folder, made if need be. Raises FolderLocked, or StorageError if it cannot be written."""
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(folder / _FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StorageError(
-                f"{folder} cannot be used as a data folder: {error.strerror}; make it a writable folder"
+                f"{folder} cannot be used as a data folder: {error.strerror}; it must be a folder that you can write"
             ) from error
         # Somebody who only asks for the owner holds the lock for an instant: hence more than one try.
         for _ in range(_TRIES):

@@ -28,6 +28,10 @@ ENTRY_POINTS = "parley.functions"
 _LOG = logging.getLogger("parley.functions")
 
 
+class PackFailed(ParleyError, ValueError):
+    """A function pack cannot be used; the message says which and why."""
+
+
 class FunctionRegistry:
     """Implements the Functions port.
 
@@ -166,7 +170,13 @@ def _from_entry_points() -> list[type[Function]]:
 
 
 def _from_modules(modules: Sequence[str]) -> list[type[Function]]:
-    return [function for name in modules for function in importlib.import_module(name).functions()]
+    found: list[type[Function]] = []
+    for name in modules:
+        try:
+            found += importlib.import_module(name).functions()
+        except (ImportError, AttributeError) as error:
+            raise PackFailed(f"the function pack {name!r} cannot be loaded: {error}") from error
+    return found
 
 
 def _by_name(classes: Iterable[type[Function]]) -> dict[str, type[Function]]:
@@ -175,5 +185,5 @@ def _by_name(classes: Iterable[type[Function]]) -> dict[str, type[Function]]:
         known = by_name.setdefault(function.name, function)
         if known is not function:
             places = f"{known.__module__} and {function.__module__}"
-            raise ValueError(f"two function classes are named {function.name!r}, in {places}")
+            raise PackFailed(f"two function classes are named {function.name!r}, in {places}")
     return by_name

@@ -5,11 +5,12 @@ from __future__ import annotations
 import uuid
 from enum import StrEnum
 from functools import lru_cache
+from typing import assert_never
 
 from pydantic import Field
 
 from parley.domain import keys
-from parley.domain.agents import Agent, AgentFunction, ClassFunction
+from parley.domain.agents import Agent, AgentFunction, ClassFunction, SubagentFunction
 from parley.domain.conversation import Conversation
 from parley.domain.errors import InvalidRequest, NotFound
 from parley.domain.values import Value
@@ -85,6 +86,11 @@ def create_project(runtime: Runtime, user_id: str, name: str) -> Project:
     put(runtime, partition, keys.member(user_id), Member(role=Role.OWNER), if_version=0)
     put(runtime, partition, keys.PROJECT, project, if_version=0)
     return project
+
+
+def has_project(runtime: Runtime, project_id: str) -> bool:
+    """Whether there is a project of that id."""
+    return runtime.store.get(keys.project_partition(project_id), keys.PROJECT) is not None
 
 
 def ensure_project(runtime: Runtime, project: Project) -> bool:
@@ -163,18 +169,31 @@ def _filled(functions: Functions, function: AgentFunction) -> AgentFunction:
 def put_agent(runtime: Runtime, project_id: str, agent: Agent) -> Agent:
     """Add or replace an agent. Raises InvalidRequest if it names what is not there."""
     for function in agent.functions:
-        implementation = function.implementation
-        if not isinstance(implementation, ClassFunction) or runtime.functions.spec(implementation.class_name):
-            continue
-        raise InvalidRequest(
-            "invalid_request",
-            f"functions: no installed pack has a function class {implementation.class_name}.",
-        )
+        _require_implementation(runtime, project_id, agent.agent_id, function)
     if agent.provider not in runtime.providers.names():
         known = ", ".join(runtime.providers.names())
         raise InvalidRequest("invalid_request", f"provider: {agent.provider} is not one of {known}.")
     put(runtime, keys.project_partition(project_id), keys.agent(agent.agent_id), agent, if_version=None)
     return agent
+
+
+def _require_implementation(
+    runtime: Runtime, project_id: str, agent_id: str, function: AgentFunction
+) -> None:
+    match function.implementation:
+        case ClassFunction(class_name=name):
+            if runtime.functions.spec(name) is None:
+                raise InvalidRequest(
+                    "invalid_request", f"functions: no installed pack has a function class {name}."
+                )
+        case SubagentFunction(subagent_id=name):
+            known = runtime.store.get(keys.project_partition(project_id), keys.agent(name))
+            if known is None and name != agent_id:
+                raise InvalidRequest(
+                    "invalid_request", f"functions: this project has no agent {name}; put that one first."
+                )
+        case _ as never:
+            assert_never(never)
 
 
 def list_agents(runtime: Runtime, project_id: str) -> list[Agent]:

@@ -99,7 +99,10 @@ def receive(runtime: Runtime, connection_id: str, body: str) -> None:
 
 def _parse(body: str) -> SocketMessage:
     try:
-        return SocketMessage.model_validate(json.loads(body))
+        message = json.loads(body)
+        if not isinstance(message, dict):
+            raise ValueError("not an object")
+        return SocketMessage.model_validate(message)
     except ValidationError as invalid:
         first = invalid.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "message"
