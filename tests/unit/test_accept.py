@@ -1,0 +1,141 @@
+"""Accepting messages: the same POST finds the same message, whatever became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from parley.domain import keys
+from parley.domain.conversation import QUEUE_LIMIT, RunStatus
+from parley.domain.errors import Conflict, InvalidRequest, NotFound, TooManyQueued
+from parley.turns.accept_message import MessageAccepted, NewMessage, continue_thread, start_thread
+from tests.faults.world import INACTIVITY, World
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    """A thread whose first message waits for its run."""
+    world = World()
+    world.begin()
+    yield world
+    world.close()
+
+
+def post(world: World, message: str = "talk", user: str = "ann", **fields: Any) -> MessageAccepted:
+    """Post to the thread."""
+    posted = NewMessage(message=message, **fields)
+    return continue_thread(world.runtime, user, "shop", world.thread_id, posted)
+
+
+def accept(world: World, message: str, **fields: Any) -> MessageAccepted:
+    """Post to the thread, and have it remembered as accepted."""
+    answer = post(world, message, **fields)
+    world.accepted.append(message)
+    return answer
+
+
+def start(world: World, message: str = "talk 0", **fields: Any) -> MessageAccepted:
+    """Post a first message."""
+    posted = NewMessage(message=message, **fields)
+    return start_thread(world.runtime, "ann", "shop", "helper", posted)
+
+
+def test_a_repeated_first_post_finds_the_thread_that_it_opened(world: World) -> None:
+    again = start(world, client_message_id="c0")
+    assert again.thread_id == world.thread_id
+    assert again.message_id == keys.message_id_for(world.thread_id, "c0")
+    world.work()
+    assert start(world, client_message_id="c0") == again
+    assert world.conversation().turns == 1
+
+
+def test_a_first_post_without_an_id_opens_a_thread_each_time(world: World) -> None:
+    assert start(world).thread_id != start(world).thread_id
+
+
+def test_a_repeated_post_finds_the_first_message_while_it_waits_and_after_it_was_answered(
+    world: World,
+) -> None:
+    first = accept(world, "talk 1", client_message_id="x")
+    assert post(world, "talk 1", client_message_id="x") == first
+    assert world.conversation().inbox == (first.message_id,)
+    world.work()
+    assert post(world, "talk 1", client_message_id="x") == first
+    world.work()
+    assert world.conversation().turns == 2
+
+
+def test_a_repeated_post_is_known_when_its_run_is_closed_and_wakes_nobody(world: World) -> None:
+    first = accept(world, "talk 1", client_message_id="x")
+    world.work()
+    world.time_passes(INACTIVITY + 10.0)
+    world.work()
+    assert world.conversation().run.status is RunStatus.CLOSED
+    assert post(world, "talk 1", client_message_id="x") == first
+    assert world.conversation().run.status is RunStatus.CLOSED
+
+
+def test_a_repeated_post_is_known_after_the_end(world: World) -> None:
+    first = accept(world, "talk 1", client_message_id="x")
+    ended = accept(world, "/end", client_message_id="end")
+    world.work()
+    assert post(world, "talk 1", client_message_id="x") == first
+    assert post(world, "/end", client_message_id="end") == ended
+    with pytest.raises(Conflict):
+        post(world, "talk 2")
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_another_message_under_a_used_id_is_refused(world: World, answered: bool) -> None:
+    accept(world, "talk 1", client_message_id="x")
+    if answered:
+        world.work()
+    with pytest.raises(InvalidRequest) as refused:
+        post(world, "talk 2", client_message_id="x")
+    assert refused.value.type == "client_message_id_reused"
+
+
+def test_a_full_mailbox_refuses_a_message_and_keeps_nothing_of_it(world: World) -> None:
+    for number in range(QUEUE_LIMIT):
+        accept(world, f"talk {number + 1}", client_message_id=f"q{number}")
+    with pytest.raises(TooManyQueued):
+        post(world, "one more", client_message_id="late")
+    late = keys.message_id_for(world.thread_id, "late")
+    assert world.store.get(keys.thread_partition(world.thread_id), keys.inbox(late)) is None
+    world.work()
+    accept(world, "one more", client_message_id="late")
+
+
+def test_a_message_for_a_run_that_is_over_is_refused_if_it_names_that_run(world: World) -> None:
+    world.work()
+    world.time_passes(INACTIVITY + 10.0)
+    world.work()
+    with pytest.raises(Conflict) as refused:
+        post(world, generation=1)
+    assert refused.value.type == "run_closed"
+    accept(world, "talk 1")
+    assert world.conversation().run.generation == 2
+
+
+def test_a_run_that_there_never_was_is_refused(world: World) -> None:
+    with pytest.raises(InvalidRequest):
+        post(world, generation=7)
+
+
+def test_a_stranger_finds_no_thread(world: World) -> None:
+    with pytest.raises(NotFound):
+        post(world, user="bob")
+
+
+def test_a_persons_wishes_hold_for_the_next_run(world: World) -> None:
+    world.work()
+    accept(world, "talk 1", turns_per_run=7, inactivity_seconds=99)
+    world.work()
+    assert world.conversation().run.turns_per_run == 3
+    world.time_passes(INACTIVITY + 10.0)
+    world.work()
+    accept(world, "talk 2")
+    run = world.conversation().run
+    assert (run.turns_per_run, run.inactivity_seconds) == (7, 99)

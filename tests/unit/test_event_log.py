@@ -1,0 +1,150 @@
+"""The event log: no gap, no overlap, nothing twice, whoever writes and however often."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parley.domain.events import EventName, NewEvent
+from parley.turns.event_log import EventLog
+from tests.faults.world import World
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    """A thread whose log is empty: its first message waits."""
+    world = World()
+    world.begin()
+    yield world
+    world.close()
+
+
+def a_log(world: World, *, rerun: bool = False, start: int | None = None) -> EventLog:
+    return EventLog(world.runtime, world.conversation(), rerun=rerun, start=start)
+
+
+def an_event(event_id: str | None = None, text: str = "") -> NewEvent:
+    return NewEvent(EventName.StreamMessageChunk, event_id, 1, {"text": text})
+
+
+def ids(world: World) -> list[str | None]:
+    return [event["id"] for event in world.events()]
+
+
+def forget(world: World) -> None:
+    """The made-up events are no part of the conversation that comes to rest behind the test."""
+    for item in world.store.query(f"THREAD#{world.thread_id}", "EVENT#", limit=1000):
+        world.store.delete(item.partition, item.sort)
+
+
+def test_events_are_numbered_from_one(world: World) -> None:
+    log = a_log(world)
+    assert log.last_seq == 0
+    log.append(an_event("a"), an_event("b"))
+    log.append(an_event("c"))
+    assert ids(world) == ["a", "b", "c"]
+    assert log.last_seq == 3
+    sorts = [item.sort for item in world.store.query(f"THREAD#{world.thread_id}", "EVENT#")]
+    assert sorts == ["EVENT#000000000001", "EVENT#000000000003"]
+    forget(world)
+
+
+def test_an_event_with_an_id_is_logged_once_by_its_writer(world: World) -> None:
+    log = a_log(world)
+    log.append(an_event("a"))
+    log.append(an_event("a"), an_event("b"))
+    log.append(an_event("a"), an_event("b"))
+    assert ids(world) == ["a", "b"]
+    forget(world)
+
+
+def test_chunks_may_say_the_same_twice(world: World) -> None:
+    log = a_log(world)
+    log.append(an_event(text="ha"))
+    log.append(an_event(text="ha"))
+    assert [event["data"]["text"] for event in world.events()] == ["ha", "ha"]
+    forget(world)
+
+
+def test_two_writers_that_meet_leave_no_gap_and_lose_nothing(world: World) -> None:
+    one, two = a_log(world), a_log(world)
+    one.append(an_event("a"), an_event("b"))
+    two.append(an_event("c"))
+    one.append(an_event("d"))
+    assert ids(world) == ["a", "b", "c", "d"]
+    forget(world)
+
+
+def test_a_writer_that_meets_its_own_event_does_not_append_it(world: World) -> None:
+    late = a_log(world)
+    retry = a_log(world)
+    retry.append(an_event("a"))
+    retry.append(an_event("b"))
+    retry.append(an_event("c"))
+    late.append(an_event("a"))
+    late.append(an_event("c"), an_event("d"))
+    assert ids(world) == ["a", "b", "c", "d"]
+    forget(world)
+
+
+def test_a_rerun_finds_what_was_logged_since_the_turn_began(world: World) -> None:
+    first = a_log(world)
+    for name in "abcde":
+        first.append(an_event(name))
+    again = a_log(world, rerun=True)
+    assert all(again.knows(name) for name in "abcde")
+    again.append(an_event("b"), an_event("f"))
+    assert ids(world) == [*"abcdef"]
+    forget(world)
+
+
+def test_a_rerun_reads_more_than_a_page(world: World) -> None:
+    first = a_log(world)
+    for number in range(120):
+        first.append(an_event(str(number)))
+    again = a_log(world, rerun=True)
+    assert again.knows("0")
+    assert again.last_seq == 120
+    forget(world)
+
+
+def test_a_first_try_reads_the_tail_only(world: World) -> None:
+    first = a_log(world)
+    first.append(an_event("a"))
+    first.append(an_event("b"))
+    fresh = a_log(world)
+    assert fresh.last_seq == 2
+    assert not fresh.knows("a")
+    forget(world)
+
+
+def test_a_writer_told_where_to_start_catches_up_when_it_is_late(world: World) -> None:
+    first = a_log(world)
+    for name in "abcdef":
+        first.append(an_event(name))
+    started = a_log(world, start=2)
+    started.append(an_event("d"), an_event("g"))
+    assert ids(world) == [*"abcdefg"]
+    forget(world)
+
+
+@given(plan=st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), max_size=25))
+def test_any_writers_in_any_order_number_their_events_without_a_gap(plan: list[tuple[int, int]]) -> None:
+    world = World()
+    world.begin()
+    try:
+        logs = [a_log(world), a_log(world), a_log(world, start=0), a_log(world, rerun=True)]
+        names = (f"e{number}" for number in itertools.count())
+        expected: list[str] = []
+        for writer, count in plan:
+            fresh = [next(names) for _ in range(count)]
+            logs[writer].append(*[an_event(name) for name in fresh])
+            expected += fresh
+        assert ids(world) == expected
+    finally:
+        forget(world)
+        world.close()
