@@ -364,7 +364,10 @@ def test_a_wrong_call_ends_with_status_2(arguments, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(arguments)
     assert ended.value.code == 2
-    assert "usage: parley" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert error.startswith("parley")
+    assert error.endswith("--help` explains\n")
+    assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize(

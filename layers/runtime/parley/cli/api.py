@@ -7,12 +7,14 @@ proposal), so a connection that breaks is tried again.
 from __future__ import annotations
 
 import base64
+import ipaddress
 import json
+import re
 import threading
 import uuid
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 
@@ -27,11 +29,15 @@ class Api:
 
     def __init__(self, url: str, token: str, *, transport: httpx.BaseTransport | None = None) -> None:
         self.url = url.rstrip("/")
-        self._client = httpx.Client(
-            headers={"authorization": f"Bearer {token}"},
-            timeout=httpx.Timeout(40.0, connect=5.0),
-            transport=transport,
-        )
+        try:
+            self._client = httpx.Client(
+                headers={"authorization": f"Bearer {token}"},
+                timeout=httpx.Timeout(40.0, connect=5.0),
+                transport=transport,
+                trust_env=not on_this_machine(url),
+            )
+        except (ImportError, ValueError) as error:
+            raise CommandFailed(f"the environment's proxy cannot be used: {error}") from error
         self.user = _subject(token)
         # Until the server was reached once, its absence is an answer; after that it is an interruption.
         self._reached = False
@@ -116,6 +122,15 @@ def segment(text: str) -> str:
     return quote(text, safe="")
 
 
+def on_this_machine(url: str) -> bool:
+    """Whether an address is this machine's own. A proxy of the environment is no way to get there."""
+    try:
+        host = urlsplit(url).hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name, or no address at all
+        return False
+
+
 def _subject(token: str) -> str:
     """Who a token speaks for. Only read, not checked: that is the server's business."""
     try:
@@ -128,7 +143,8 @@ def _subject(token: str) -> str:
 
 def _words(error: httpx.TransportError) -> str:
     if isinstance(error, httpx.ConnectError):
-        return "connection refused" if "refused" in str(error).lower() else str(error)
+        words = re.sub(r"^\[Errno -?\d+\] ", "", str(error))
+        return "connection refused" if "refused" in words.lower() else words
     if isinstance(error, httpx.TimeoutException):
         return "timed out"
     return str(error) or type(error).__name__

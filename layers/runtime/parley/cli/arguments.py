@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -80,7 +82,7 @@ def _add_chat(commands: Subparsers) -> None:
         action="append",
         default=[],
         metavar="TEXT",
-        type=_message,
+        type=_text("message"),
         help="send this once the one before got its reply (repeatable)",
     )
     _add_wishes(parser)
@@ -90,7 +92,10 @@ def _add_chat(commands: Subparsers) -> None:
         help="decide proposed actions this way instead of asking",
     )
     parser.add_argument(
-        "--agent", default="general-assistant", help="agent to talk to (default: %(default)s)"
+        "--agent",
+        default="general-assistant",
+        type=_text("agent"),
+        help="agent to talk to (default: %(default)s)",
     )
     parser.add_argument(
         "--timeout",
@@ -111,8 +116,12 @@ def _add_token(commands: Subparsers) -> None:
         "Print a token for a user of a local data folder, and make the user a member of the project "
         "(its owner, if the project is new).",
     )
-    parser.add_argument("--user", default="dev", help="who the token speaks for (default: dev)")
-    parser.add_argument("--project", default="demo", help="project to be a member of (default: demo)")
+    parser.add_argument(
+        "--user", default="dev", type=_text("user"), help="who the token speaks for (default: dev)"
+    )
+    parser.add_argument(
+        "--project", default="demo", type=_text("project"), help="project to be a member of (default: demo)"
+    )
     parser.add_argument(
         "--ttl",
         type=_number(1, 31_536_000),
@@ -142,7 +151,7 @@ def _add_inspection(commands: Subparsers) -> None:
         "Print a thread's events, one JSON object a line.",
     )
     for parser in (status, runs, events):
-        parser.add_argument("thread", metavar="THREAD", help="the thread's id")
+        parser.add_argument("thread", metavar="THREAD", type=_text("thread"), help="the thread's id")
     runs.add_argument(
         "generation", nargs="?", type=_number(1, 10**9), metavar="GENERATION", help="show this run"
     )
@@ -166,20 +175,27 @@ def _add_prompt(commands: Subparsers) -> None:
         "Send TEXT to a provider and stream its answer: a quick way to see whether it is set up. "
         "Settings come from the environment (for example OPENAI_API_KEY and OPENAI_BASE_URL).",
     )
-    parser.add_argument("text", metavar="TEXT", help="what to ask")
+    parser.add_argument("text", metavar="TEXT", type=_text("text"), help="what to ask")
     parser.add_argument("--provider", default="scripted", help="provider to ask (default: scripted)")
     parser.add_argument("--model", help="model to ask")
-    parser.add_argument("--system", default="", help="system prompt (default: a helpful assistant)")
+    parser.add_argument(
+        "--system", default="", type=_encodable, help="system prompt (default: a helpful assistant)"
+    )
     parser.add_argument(
         "--show", action="store_true", help="print the composed prompt as JSON and ask nobody"
     )
 
 
 def _add_server(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--project", default="demo", help="project (default: demo)")
-    parser.add_argument("--user", default="dev", help="user of a local server (default: dev)")
-    parser.add_argument("--url", help="address of a server, local or deployed (needs --token)")
-    parser.add_argument("--token", help="token for --url")
+    parser.add_argument("--project", default="demo", type=_text("project"), help="project (default: demo)")
+    parser.add_argument(
+        "--user", default="dev", type=_text("user"), help="user of a local server (default: dev)"
+    )
+    # An empty one is a variable that was not set, not a wish for the local server or for its token.
+    parser.add_argument(
+        "--url", type=_text("url"), help="address of a server, local or deployed (needs --token)"
+    )
+    parser.add_argument("--token", type=_token, help="token for --url")
     _add_data(parser)
 
 
@@ -197,7 +213,25 @@ def _number(low: int, high: int) -> Callable[[str], int]:
     return number
 
 
-def _message(text: str) -> str:
-    if not text.strip():
-        raise argparse.ArgumentTypeError("a message cannot be empty")
+def _text(what: str) -> Callable[[str], str]:
+    def text(value: str) -> str:
+        if not value.strip():
+            raise argparse.ArgumentTypeError(f"{what} cannot be empty")
+        return _encodable(value)
+
+    return text
+
+
+def _encodable(text: str) -> str:
+    """Bytes that Python could not read come as lone surrogates: UTF-8 under a locale without, or no text."""
+    try:
+        return os.fsencode(text).decode() if re.search("[\ud800-\udfff]", text) else text
+    except UnicodeError:
+        raise argparse.ArgumentTypeError("this is not UTF-8") from None
+
+
+def _token(text: str) -> str:
+    # Said without the token: errors end up in logs.
+    if not re.fullmatch(r"[!-~]+", text):
+        raise argparse.ArgumentTypeError("a token is one word of ASCII characters; this is none")
     return text

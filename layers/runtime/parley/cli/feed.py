@@ -11,12 +11,12 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, suppress
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import connect
 
-from parley.cli.api import Api, Thread
+from parley.cli.api import Api, Thread, on_this_machine
 from parley.cli.failure import CommandFailed, Refused
 
 Event = dict[str, Any]
@@ -171,4 +171,5 @@ class Feed:
 
 
 def _open_socket(url: str) -> AbstractContextManager[Socket]:
-    return connect(url, open_timeout=10, compression=None, max_queue=1024)
+    proxy: Literal[True] | None = None if on_this_machine(url) else True  # True: the environment's, if any
+    return connect(url, open_timeout=10, compression=None, max_queue=1024, proxy=proxy)

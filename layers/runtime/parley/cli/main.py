@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NoReturn
 
 from parley.cli.arguments import add_commands
 from parley.cli.failure import CommandFailed
-from parley.cli.terminal import Terminal, terminal_for
+from parley.cli.terminal import OutputFailed, Terminal, terminal_for
 from parley.domain.errors import ParleyError
 
 Command = Callable[[argparse.Namespace, Terminal], int]
@@ -20,10 +23,14 @@ Command = Callable[[argparse.Namespace, Terminal], int]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0 done, 1 not done, 2 called wrongly, 130 interrupted."""
-    arguments = build_parser().parse_args(argv)
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    _open_streams()
     try:
+        arguments = build_parser().parse_args(argv)
+        logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
         return _command(arguments.target)(arguments, _terminal())
+    except OutputFailed as failure:
+        _drop_output()
+        return _fail(str(failure), 1)
     except CommandFailed as failure:
         return _fail(str(failure), failure.status)
     except ParleyError as error:
@@ -32,14 +39,38 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # Whoever read our output has enough: nothing is left to be flushed to them at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output has enough.
+        _drop_output()
         return 1
+
+
+def _open_streams() -> None:
+    """Let what is read and said be any text; streams that were closed are empty and swallow it."""
+    nothing = Path(os.devnull)
+    sys.stdin = sys.stdin or nothing.open()
+    sys.stdout = sys.stdout or nothing.open("w")
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        # Not every terminal has our arrows, and not all that is typed or piped is text in its encoding.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _drop_output() -> None:
+    """Nothing is left to be flushed at exit, where it would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line; the usage of some commands would bury it."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with status 2."""
+        self.exit(2, f"{self.prog}: {message}; `{self.prog} --help` explains\n")
 
 
 def build_parser() -> argparse.ArgumentParser:
     """All commands and their arguments."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="parley",
         description="Durable AI-agent conversations: serve them, hold them, look at them.",
         epilog="`parley COMMAND --help` says more about a command.",

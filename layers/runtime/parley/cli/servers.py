@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 
-from parley.cli.api import Api
+from parley.cli.api import Api, on_this_machine
 from parley.cli.failure import CommandFailed
 from parley.embedded.issuer import OPERATOR_AUDIENCE, TOKEN_SECONDS, LocalIssuer
 from parley.embedded.lock import Owner, owner_of
@@ -83,6 +83,7 @@ def member_token(data: Path, url: str, user: str, project: str, ttl: int = TOKEN
             json={"user": user, "project": project},
             headers={"authorization": f"Bearer {operator}"},
             timeout=30,
+            trust_env=not on_this_machine(url),
         )
     except httpx.TransportError as error:
         raise CommandFailed(f"no answer from {url}, which owns {data}: {error}") from error

@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 from typing import TextIO
 
+from parley.cli.failure import CommandFailed
+
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 # What a model or a function says is text, never a command to the terminal.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class OutputFailed(CommandFailed):
+    """What was said could not be written: a full disk, as a rule."""
 
 
 class Terminal:
@@ -18,9 +24,14 @@ class Terminal:
         self._colours = colours
 
     def write(self, text: str) -> None:
-        """Write and show at once."""
-        self._out.write(text)
-        self._out.flush()
+        """Write and show at once. Raises OutputFailed, and BrokenPipeError if the reader has gone."""
+        try:
+            self._out.write(text)
+            self._out.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputFailed(f"the output cannot be written: {error.strerror}") from error
 
     def line(self, text: str = "") -> None:
         """Write a line."""
