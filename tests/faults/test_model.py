@@ -172,6 +172,6 @@ def _profile(examples: int) -> settings:
 
 
 TestConversations = Conversations.TestCase
-TestConversations.settings = _profile(40)
+TestConversations.settings = _profile(30)
 TestConversationsOverSqlite = ConversationsOverSqlite.TestCase
-TestConversationsOverSqlite.settings = _profile(12)
+TestConversationsOverSqlite.settings = _profile(8)
