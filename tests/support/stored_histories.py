@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from parley.domain.messages import Message, MessageKind, ToolCall
 
-PROVIDERS = ("openai", "anthropic", "google", "bedrock", "deepseek", "groq", "scripted")
+PROVIDERS = ("openai", "anthropic", "google", "bedrock", "deepseek", "scripted")
 MODELS = ("model-a", "model-b")
 WIRE_IDS = ("", "functions.x:0", "call_1", "toolu_01", "x" * 70, "é", None)
 
@@ -40,35 +40,40 @@ _data = st.one_of(
 
 
 @st.composite
-def stored_histories(draw: st.DrawFn) -> list[Message]:
-    """Messages in stored order; the last is a user's, or a result in the middle of a turn."""
+def stored_histories(draw: st.DrawFn, mostly: str) -> list[Message]:
+    """Messages in stored order, most of them made with the provider ``mostly``; any may be the last."""
+    made_by = st.sampled_from([*PROVIDERS, *[mostly] * len(PROVIDERS)])
     history: list[Message] = []
     turn = 1
-    for place, kind in enumerate(draw(st.lists(st.sampled_from("uuaacccrrrn"), max_size=25))):
+    for place, kind in enumerate(draw(st.lists(st.sampled_from("uuaaccxxxrrn"), max_size=20))):
         turn += kind == "u"
-        history.append(draw(_message(f"m{place}", kind, turn)))
+        made = draw(_message(f"m{place}", "c" if kind == "x" else kind, turn, made_by))
+        history.append(made)
+        if kind == "x":
+            history += [draw(_answer(f"m{place}-{n}", turn, c)) for n, c in enumerate(made.tool_calls)]
     if draw(st.booleans()):
-        history.append(draw(_message("last", "u", turn + 1)))
+        history.append(draw(_message("last", "u", turn + 1, made_by)))
     return history
 
 
 @st.composite
-def _message(draw: st.DrawFn, message_id: str, kind: str, turn: int) -> Message:
+def _message(
+    draw: st.DrawFn, message_id: str, kind: str, turn: int, made_by: st.SearchStrategy[str]
+) -> Message:
     shared: dict[str, Any] = {"id": message_id, "timestamp": 1.0, "turn": turn, "content": draw(_texts)}
     match kind:
         case "u":
             return Message(kind=MessageKind.USER_MESSAGE, role="user", **shared)
         case "a":
-            return Message(
-                kind=MessageKind.ASSISTANT_MESSAGE, role="assistant", metadata=draw(_metadata()), **shared
-            )
+            metadata = draw(_metadata(shared["content"], 0, made_by))
+            return Message(kind=MessageKind.ASSISTANT_MESSAGE, role="assistant", metadata=metadata, **shared)
         case "c":
             calls = tuple(draw(st.lists(_call(), max_size=3)))
             return Message(
                 kind=MessageKind.ASSISTANT_TOOL_CALL,
                 role="assistant",
                 tool_calls=calls,
-                metadata=draw(_metadata()),
+                metadata=draw(_metadata(shared["content"], len(calls), made_by)),
                 **shared,
             )
         case "r":
@@ -99,10 +104,31 @@ def _call(draw: st.DrawFn) -> ToolCall:
     )
 
 
+def _answer(message_id: str, turn: int, call: ToolCall) -> st.SearchStrategy[Message]:
+    metadata = {"tool_call_id": call.tool_call_id, "is_tool_response": True, "internal": True}
+    return st.builds(
+        lambda content, ok: Message(
+            id=message_id,
+            kind=MessageKind.TOOL_RESPONSE,
+            role="tool",
+            content=content,
+            ok=ok,
+            timestamp=1.0,
+            turn=turn,
+            metadata=metadata,
+        ),
+        _texts,
+        st.booleans(),
+    )
+
+
 @st.composite
-def _metadata(draw: st.DrawFn) -> dict[str, Any]:
+def _metadata(draw: st.DrawFn, content: str, calls: int, made_by: st.SearchStrategy[str]) -> dict[str, Any]:
+    """Provider data that fits the message, or that of any other."""
+    blocks: list[dict[str, Any]] = [{"call": True}] * calls + ([{"text": len(content)}] if content else [])
+    fitting = st.permutations([*blocks, {"kept": draw(_kept)}]).map(lambda found: {"blocks": list(found)})
     return {
-        "provider": draw(st.sampled_from(PROVIDERS)),
+        "provider": draw(made_by),
         "model": draw(st.sampled_from(MODELS)),
-        "provider_data": draw(_data),
+        "provider_data": draw(st.one_of(fitting, _data)),
     }

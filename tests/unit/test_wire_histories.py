@@ -4,11 +4,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parley.domain.agents import Agent, AgentFunction, ClassFunction
-from parley.domain.messages import Message
 from parley.prompts.build import build_prompt
 from parley.providers.endpoints import endpoints
 from parley.providers.wire import gemini, openai_responses
@@ -37,15 +36,16 @@ WEATHER = AgentFunction(
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@settings(max_examples=200)
 @given(
-    history=stored_histories(),
+    data=st.data(),
     overrides=st.sampled_from(OVERRIDES),
     model=st.sampled_from(MODELS),
     window=st.integers(1, 30),
     final=st.booleans(),
 )
 def test_any_stored_history_becomes_a_request_that_is_accepted(
-    target: str, history: list[Message], overrides: dict[str, Any], model: str, window: int, *, final: bool
+    target: str, data: st.DataObject, overrides: dict[str, Any], model: str, window: int, *, final: bool
 ) -> None:
     provider, wire, rules = TARGETS[target]
     row = next(row for row in endpoints() if row.name == provider)
@@ -58,6 +58,7 @@ def test_any_stored_history_becomes_a_request_that_is_accepted(
         history_window=window,
         functions=(WEATHER,),
     )
+    history = data.draw(stored_histories(mostly=provider))
     prompt = build_prompt(agent, row.capabilities, history, final=final)
     body = wire.encode(prompt)
     rules.check(body)

@@ -144,8 +144,13 @@ def _assistant(blocks: Sequence[str | ToolCall | dict[str, Any]]) -> Iterator[di
             yield _call(block)
         elif "phase" in block:
             phase = block
-        elif any(isinstance(later, str | ToolCall) for later in blocks[place:]):
-            yield block  # reasoning, which is refused if nothing follows it
+        elif block.get("type") == "reasoning" and _has_follower(blocks[place:]):
+            yield block
+
+
+def _has_follower(blocks: Sequence[object]) -> bool:
+    """Reasoning is refused where no text or call of the same reply comes behind it."""
+    return any(isinstance(block, str | ToolCall) for block in blocks)
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
