@@ -18,16 +18,23 @@ from parley.domain.errors import (
 )
 from tests.support.replies import Reply
 
+SERVER = "http://server.example"
+"""In an answer's body: the address at which the test's server listens."""
+
 
 @dataclass(frozen=True)
 class Sample:
-    """A provider's answer. ``label`` says where the bytes come from: "recorded" or "hand-built"."""
+    """A provider's answer. ``label`` says where the bytes come from: "recorded" or "hand-built".
+
+    ``before``: answers to the requests that come first, where a reply takes several.
+    """
 
     label: str
     body: bytes
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
     abrupt: bool = False
+    before: tuple["Sample", ...] = ()
 
 
 def _says(text: str, reason: str = "stop") -> Callable[[Reply], bool]:

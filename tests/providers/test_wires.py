@@ -5,13 +5,29 @@ from types import ModuleType
 
 import pytest
 
+from parley.domain.agents import Capabilities
 from parley.domain.errors import RetryableProviderError
 from parley.domain.messages import ToolCall, Usage
+from parley.prompts.concatenated import concatenated_prompt
 from parley.prompts.prompt import Prompt, PromptMessage, ToolSpec
+from parley.prompts.xml_tools import as_text
 from parley.providers.endpoints import Endpoint, endpoints
 from parley.providers.registry import ProviderRegistry
-from tests.providers import samples_anthropic, samples_gemini, samples_openai_chat, samples_openai_responses
-from tests.providers.cases import FAILURES, REPLIES, Sample
+from tests.providers import (
+    samples_anthropic,
+    samples_deepseek,
+    samples_gemini,
+    samples_groq,
+    samples_huggingface_chat,
+    samples_ollama_chat,
+    samples_ollama_generate,
+    samples_openai_chat,
+    samples_openai_responses,
+    samples_openrouter,
+    samples_replicate,
+    samples_text_generation,
+)
+from tests.providers.cases import FAILURES, REPLIES, SERVER, Sample
 from tests.support.recorded import expected_request
 from tests.support.replies import Reply, collect
 from tests.support.wire_server import Answer, WireServer, wire_server
@@ -21,14 +37,30 @@ SAMPLES: dict[str, ModuleType] = {
     "openai_responses": samples_openai_responses,
     "gemini": samples_gemini,
     "anthropic": samples_anthropic,
+    "ollama_generate": samples_ollama_generate,
+    "text_generation": samples_text_generation,
+    "replicate": samples_replicate,
 }
-"""Wire → its samples. A module may also say which MODEL, SETTINGS and MESSAGES its recorded request has."""
+"""Wire → its samples. A module may also say which MODEL, SETTINGS and MESSAGES its recorded request has, and
+which INSTALLATION settings."""
+
+OWN_SAMPLES: dict[str, ModuleType] = {
+    "deepseek": samples_deepseek,
+    "openrouter": samples_openrouter,
+    "groq": samples_groq,
+    "ollama/conversing": samples_ollama_chat,
+    "huggingface/conversing": samples_huggingface_chat,
+}
+"""Provider → its samples, where they are not just its wire's."""
 
 KEY = "sk-test-0123456789"
-PROVIDERS = [row.name for row in endpoints()] + [
-    f"{row.name}/{name}" for row in endpoints() if row.choice for name in row.choice.wires
-]
-"""``provider`` speaks the wire that nobody chose, ``provider/name`` the one that the installation chose."""
+PROVIDERS = (
+    [row.name for row in endpoints()]
+    + [f"{row.name}/{name}" for row in endpoints() if row.choice for name in row.choice.wires]
+    + [f"{row.name}/conversing" for row in endpoints() if row.conversing]
+)
+"""``provider`` speaks the wire that nobody chose, ``provider/name`` the one that the installation chose, and
+``provider/conversing`` that of agents whose capabilities claim all."""
 PIECES = (1, 3, 7, 1000)
 
 
@@ -49,6 +81,7 @@ class SettingsOf:
     def __init__(self, provider: str, url: str) -> None:
         row, chosen = row_of(provider)
         self.values = {row.key_setting: KEY, row.base_url_setting: url}
+        self.values |= getattr(samples_of(provider), "INSTALLATION", {})
         if row.choice and chosen:
             self.values[row.choice.setting] = chosen
 
@@ -63,6 +96,8 @@ def row_of(provider: str) -> tuple[Endpoint, str]:
 
 def samples_of(provider: str) -> ModuleType | None:
     row, chosen = row_of(provider)
+    if provider in OWN_SAMPLES:
+        return OWN_SAMPLES[provider]
     wire = row.choice.wires[chosen] if row.choice and chosen else row.wire
     return SAMPLES.get(getattr(wire, "__name__", "").rpartition(".")[2])
 
@@ -78,22 +113,31 @@ def prompt_for(provider: str) -> Prompt:
         PromptMessage(role="assistant", tool_calls=(call,)),
         PromptMessage(role="tool", content='{"temp_c":18}', tool_call_id="call_Paris1", name="get_weather"),
     )
-    return Prompt(
-        provider=row_of(provider)[0].name,
+    row, chosen = row_of(provider)
+    capabilities = Capabilities() if chosen == "conversing" else row.capabilities
+    whole = Prompt(
+        provider=row.name,
         model=getattr(samples, "MODEL", "gpt-5.1"),
-        capabilities=row_of(provider)[0].capabilities,
+        capabilities=capabilities,
         settings=getattr(samples, "SETTINGS", {}),
         system="Be brief.",
         messages=getattr(samples, "MESSAGES", messages),
         tools=(ToolSpec(name="get_weather", description="Current weather of a city", parameters=schema),),
     )
+    if capabilities.supports_conversation:
+        return whole
+    text = concatenated_prompt(whole.system, as_text(whole.messages))
+    return whole.but(text=text, tools=(), xml_tools=True)
+
+
+def answer(server: WireServer, sample: Sample, piece: int) -> Answer:
+    body = sample.body.replace(SERVER.encode(), server.url.encode())
+    pieces = tuple(body[start : start + piece] for start in range(0, len(body), piece))
+    return Answer(pieces, status=sample.status, headers=dict(sample.headers), abrupt=sample.abrupt)
 
 
 def call(provider: str, server: WireServer, sample: Sample, piece: int) -> Reply:
-    pieces = tuple(sample.body[start : start + piece] for start in range(0, len(sample.body), piece))
-    server.answers.append(
-        Answer(pieces, status=sample.status, headers=dict(sample.headers), abrupt=sample.abrupt)
-    )
+    server.answers.extend(answer(server, each, piece) for each in (*sample.before, sample))
     registry = ProviderRegistry(SettingsOf(provider, server.url))
     try:
         return collect(registry.get(row_of(provider)[0].name).stream(prompt_for(provider)))
@@ -165,6 +209,7 @@ def test_openai_tells_the_tokens_used(server: WireServer) -> None:
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_closing_the_stream_closes_the_connection(provider: str, server: WireServer) -> None:
     sample = sample_for(provider, "no terminal event")
+    server.answers.extend(answer(server, each, 1000) for each in sample.before)
     server.answers.append(Answer((sample.body,), hold=server.client_left))
     registry = ProviderRegistry(SettingsOf(provider, server.url))
     stream = registry.get(row_of(provider)[0].name).stream(prompt_for(provider))

@@ -58,18 +58,23 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.received.append(Received("POST", self.path, headers, json.loads(body)))
-        answer = self.server.answers.popleft()
+        said = json.loads(body) if body else None
+        self.server.received.append(Received(self.command, self.path, headers, said))
+        answer = self.server.answers.popleft() if self.server.answers else Answer(status=503)
         self.close_connection = True
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
+        self.send_header("connection", "close")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         try:
             self._send(answer)
         except OSError:
             self.server.client_left.set()
+
+    def do_GET(self) -> None:
+        self.do_POST()
 
     def _send(self, answer: Answer) -> None:
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

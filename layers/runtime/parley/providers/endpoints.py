@@ -12,7 +12,17 @@ from typing import Literal
 
 from parley.domain.agents import Capabilities
 from parley.prompts.prompt import Prompt
-from parley.providers.wire import anthropic, gemini, openai_chat, openai_responses
+from parley.providers.wire import (
+    anthropic,
+    gemini,
+    ollama_chat,
+    ollama_generate,
+    openai_chat,
+    openai_responses,
+    replicate,
+    text_generation,
+)
+from parley.providers.wire.kept_reasoning import KeptReasoning
 from parley.providers.wire.protocol import Wire
 
 AuthStyle = Literal["bearer", "x-api-key", "x-goog-api-key"]
@@ -71,8 +81,19 @@ class Endpoint:
     key_hosts: frozenset[str] = frozenset()
 
 
+_ONE_TEXT = Capabilities(
+    supports_conversation=False, supports_system_messages=False, supports_tool_calls=False
+)
+"""What models that complete one text can do."""
+
+
 def endpoints() -> tuple[Endpoint, ...]:
     """All rows."""
+    return (*_openai(), *_google_and_anthropic(), *_on_openai_chat(), *_completing())
+
+
+def _openai() -> tuple[Endpoint, ...]:
+    """OpenAI, on two wires."""
     return (
         Endpoint(
             name="openai",
@@ -89,6 +110,12 @@ def endpoints() -> tuple[Endpoint, ...]:
                 setting="OPENAI_DEFAULT_API",
             ),
         ),
+    )
+
+
+def _google_and_anthropic() -> tuple[Endpoint, ...]:
+    """Wires of their own."""
+    return (
         Endpoint(
             name="google",
             wire=gemini,
@@ -109,5 +136,70 @@ def endpoints() -> tuple[Endpoint, ...]:
             auth_setting="ANTHROPIC_AUTH",
             headers={"anthropic-version": "2026-10-21"},
             header_settings={"anthropic-version": "ANTHROPIC_VERSION", "anthropic-beta": "ANTHROPIC_BETA"},
+        ),
+    )
+
+
+def _on_openai_chat() -> tuple[Endpoint, ...]:
+    """Who speaks OpenAI's chat wire, more or less."""
+    return (
+        Endpoint(
+            name="deepseek",
+            wire=KeptReasoning("reasoning_content", required=True),
+            base_url="https://api.deepseek.com",
+            base_url_setting="DEEPSEEK_BASE_URL",
+            key_setting="DEEPSEEK_API_KEY",
+        ),
+        Endpoint(
+            name="openrouter",
+            wire=KeptReasoning("reasoning_details"),
+            base_url="https://openrouter.ai/api/v1",
+            base_url_setting="OPENROUTER_BASE_URL",
+            key_setting="OPENROUTER_API_KEY",
+            header_settings={"HTTP-Referer": "OPENROUTER_HTTP_REFERER", "X-Title": "OPENROUTER_X_TITLE"},
+        ),
+        Endpoint(
+            name="groq",
+            wire=openai_chat,
+            base_url="https://api.groq.com/openai/v1",
+            base_url_setting="GROQ_BASE_URL",
+            key_setting="GROQ_API_KEY",
+            renamed_at_home={"max_tokens": "max_completion_tokens"},
+        ),
+    )
+
+
+def _completing() -> tuple[Endpoint, ...]:
+    """What an agent's capabilities claim beyond these reaches the provider's conversing wire, if it has one."""
+    return (
+        Endpoint(
+            name="ollama",
+            wire=ollama_generate,
+            base_url="http://127.0.0.1:11434",
+            base_url_setting="OLLAMA_BASE_URL",
+            key_setting="OLLAMA_API_KEY",
+            needs_key=False,
+            capabilities=_ONE_TEXT,
+            conversing=Conversing(ollama_chat, "http://127.0.0.1:11434"),
+        ),
+        Endpoint(
+            name="huggingface",
+            wire=text_generation,
+            base_url="https://router.huggingface.co/hf-inference",
+            base_url_setting="HUGGINGFACE_BASE_URL",
+            key_setting="HUGGINGFACE_API_KEY",
+            capabilities=_ONE_TEXT,
+            conversing=Conversing(openai_chat, "https://router.huggingface.co/v1"),
+            own_server_path="/",
+        ),
+        Endpoint(
+            name="replicate",
+            wire=replicate,
+            base_url="https://api.replicate.com/v1",
+            base_url_setting="REPLICATE_BASE_URL",
+            key_setting="REPLICATE_API_KEY",
+            capabilities=_ONE_TEXT,
+            prompt_headers=replicate.headers,
+            key_hosts=frozenset({"stream.replicate.com"}),
         ),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -25,7 +26,11 @@ from parley.domain.errors import (
 )
 
 QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+OVERLOADED_CODES = frozenset({"overloaded_error", "overloaded", "capacity_exceeded"})
+BROKEN_REPLY_CODES = frozenset({"tool_use_failed"})
+"""The model wrote a call that the provider could not read: asked again, it may write a better one."""
 LONGEST_WORDS = 500
+_RENEWED = re.compile(r";\s*r=0\s*;\s*t=(\d{1,6})\b")
 
 
 def error_for_status(
@@ -37,7 +42,9 @@ def error_for_status(
         return ProviderQuotaExceeded(message)
     if status in {401, 403}:
         return ProviderUnauthorized(message)
-    if overloaded or status == 529:
+    if code in BROKEN_REPLY_CODES:
+        return StreamCut(message, retry_after=retry_after)
+    if overloaded or code in OVERLOADED_CODES or status == 529:
         return ProviderOverloaded(message, retry_after=retry_after)
     if status == 429:
         return ProviderRateLimited(message, retry_after=retry_after)
@@ -56,13 +63,15 @@ def error_in_stream(
     message = shorten(words) or "the provider broke off without a reason"
     if names & QUOTA_CODES or status == 402:
         return ProviderQuotaExceeded(message)
+    if names & BROKEN_REPLY_CODES:
+        return StreamCut(message)
     if names & {"invalid_api_key", "authentication_error", "permission_error"} or status in {401, 403}:
         return ProviderUnauthorized(message)
     if names & {"invalid_request_error", "context_length_exceeded"} or status in {400, 404, 413, 422}:
         return ProviderRejectedRequest(message)
     if names & {"rate_limit_exceeded", "rate_limit_error", "too_many_requests"} or status == 429:
         return ProviderRateLimited(message)
-    if names & {"overloaded_error", "overloaded"} or status == 529:
+    if names & OVERLOADED_CODES or status == 529:
         return ProviderOverloaded(message)
     return StreamCut(message)
 
@@ -70,19 +79,31 @@ def error_in_stream(
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds that the provider asks us to wait, or None. ``retry-after-ms`` is the more exact and wins.
 
-    A date counts from the answer's own ``date`` header, so that our clock does not matter.
+    A date counts from the answer's own ``date`` header, so that our clock does not matter. Without any of
+    these, a ``ratelimit`` header (``"api";r=0;t=55``) says when a used-up limit is renewed.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
     value = headers.get("retry-after")
     seconds = _number(value)
-    if seconds is not None or value is None:
+    if seconds is not None:
         return seconds
+    if value is None:
+        renewed = _RENEWED.search(headers.get("ratelimit") or "")
+        return float(renewed[1]) if renewed else None
     wanted, sent = _date(value), _date(headers.get("date"))
     if wanted is None or sent is None:
         return None
     return max(0.0, (wanted - sent).total_seconds())
+
+
+def loading_seconds(body: Any) -> float | None:
+    """``estimated_time`` of an answer's JSON: how long its model still needs to load."""
+    time = body.get("estimated_time") if isinstance(body, dict) else None
+    if isinstance(time, bool) or not isinstance(time, int | float):
+        return None
+    return _number(str(time))
 
 
 def read_json(body: str) -> Any:

@@ -10,23 +10,22 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from parley.domain.errors import ProviderError, RetryableProviderError, StreamCut
+from parley.domain.errors import RetryableProviderError, StreamCut
 from parley.domain.messages import ToolCall, Usage
 from parley.prompts.prompt import Prompt, PromptMessage
-from parley.providers.wire.failures import (
-    QUOTA_CODES,
-    error_for_status,
-    error_in_stream,
-    read_json,
-    retry_after,
-)
+from parley.providers.wire.call_ids import with_sent_ids
+from parley.providers.wire.ndjson import object_in
+from parley.providers.wire.openai_errors import decode_error, stream_error
+from parley.providers.wire.reasoning import Reasoning
 from parley.providers.wire.shapes import as_count, as_list, as_object
 from parley.providers.wire.sse import decode_events
 from parley.providers.wire.tool_call_slots import ToolCallSlots
 from parley.turns.model_ports import Delta, Finish, TextDelta
+
+__all__ = ["SETTINGS", "decode_error", "decode_stream", "encode", "function_name", "path"]
 
 SETTINGS = (
     "temperature",
@@ -51,6 +50,7 @@ _FINISH = {"function_call": "tool_calls", "max_tokens": "length", "eos": "stop",
 _REASONS = {"stop", "length", "tool_calls", "content_filter"}
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64
+_IDS = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 def path(prompt: Prompt) -> str:
@@ -58,12 +58,17 @@ def path(prompt: Prompt) -> str:
     return "/chat/completions"
 
 
-def encode(prompt: Prompt) -> dict[str, Any]:
-    """The request body. A setting is sent only if it is set; ``extra_body`` in the settings is merged in."""
+def encode(
+    prompt: Prompt, *, with_calls: Callable[[PromptMessage], dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """The request body. A setting is sent only if it is set; ``extra_body`` in the settings is merged in.
+
+    ``with_calls``: what a provider wants besides on a message that has calls.
+    """
     body: dict[str, Any] = {
         "model": prompt.model,
         "stream": True,
-        "messages": _messages(prompt),
+        "messages": _messages(prompt, with_calls),
         "stream_options": {"include_usage": True},
     }
     tools = prompt.tools if prompt.capabilities.supports_tool_calls else ()
@@ -85,10 +90,15 @@ def encode(prompt: Prompt) -> dict[str, Any]:
     return body | extra if isinstance(extra, dict) else body
 
 
-def _messages(prompt: Prompt) -> list[dict[str, Any]]:
+def _messages(
+    prompt: Prompt, with_calls: Callable[[PromptMessage], dict[str, Any]] | None
+) -> list[dict[str, Any]]:
     if prompt.text is not None:
         return [{"role": "user", "content": prompt.text}]
-    messages = [_message(message) for message in prompt.messages]
+    messages = []
+    for message in with_sent_ids(prompt, _IDS):
+        more = with_calls(message) if with_calls and message.tool_calls else {}
+        messages.append(_message(message) | more)
     if not prompt.system:
         return messages
     if prompt.capabilities.supports_system_messages:
@@ -129,9 +139,12 @@ def function_name(name: str) -> str:
     return _NOT_IN_NAMES.sub("_", name)[:_LONGEST_NAME] or "unnamed"
 
 
-def decode_stream(lines: Iterable[str]) -> Iterator[Delta]:
-    """Chunks to deltas. What counts as the end: a ``finish_reason``, or ``[DONE]`` behind some content."""
-    reply = _Reply()
+def decode_stream(lines: Iterable[str], *, keep: str = "") -> Iterator[Delta]:
+    """Chunks to deltas. What counts as the end: a ``finish_reason``, or ``[DONE]`` behind some content.
+
+    ``keep``: the field of a delta that has reasoning which the provider wants back with calls.
+    """
+    reply = _Reply(keep)
     try:
         for chunk in _chunks(lines):
             if chunk is None:
@@ -153,7 +166,7 @@ def _chunks(lines: Iterable[str]) -> Iterator[dict[str, Any] | None]:
             continue
         source = itertools.chain([first], source)  # type: ignore[assignment]
         if first.lstrip().startswith("{"):
-            yield _object("\n".join(source))
+            yield object_in("\n".join(source))
             return
         break
     for event in decode_events(source):
@@ -161,20 +174,15 @@ def _chunks(lines: Iterable[str]) -> Iterator[dict[str, Any] | None]:
             yield None
             return
         if event.data.strip():
-            yield _object(event.data)
-
-
-def _object(text: str) -> dict[str, Any]:
-    value = read_json(text)
-    if not isinstance(value, dict):
-        raise StreamCut("the provider sent something that is not a JSON object")
-    return value
+            yield object_in(event.data)
 
 
 class _Reply:
     """What has come of one reply so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, keep: str) -> None:
+        self._keep = keep
+        self._reasoning = Reasoning()
         self.finish_reason: str | None = None
         self.done = False
         self._usage: Usage | None = None
@@ -185,7 +193,7 @@ class _Reply:
     def take(self, chunk: dict[str, Any]) -> Iterator[Delta]:
         """The deltas of one chunk. Raises if it tells of an error."""
         if chunk.get("error"):
-            raise _error_of(chunk["error"], None, {})
+            raise stream_error(chunk["error"])
         self._usage = _usage(chunk) or self._usage
         for choice in map(as_object, as_list(chunk.get("choices"))):
             if choice.get("index", 0) not in (0, None):
@@ -193,11 +201,13 @@ class _Reply:
             yield from self._delta(as_object(choice.get("delta") or choice.get("message")))
             reason = choice.get("finish_reason")
             if reason == "error":
-                raise _error_of(choice.get("error") or "the provider broke off with an error", None, {})
+                raise stream_error(choice.get("error") or "the provider broke off with an error")
             if isinstance(reason, str):
                 self.finish_reason = reason or self.finish_reason
 
     def _delta(self, delta: dict[str, Any]) -> Iterator[Delta]:
+        if self._keep:
+            self._reasoning.take(delta.get(self._keep))
         for text in (_text(delta.get("content")), _text(delta.get("refusal"))):
             if text:
                 self._has_text = True
@@ -218,7 +228,8 @@ class _Reply:
             reason = "tool_calls" if self._calls.count else "stop"
         if self._refused and reason == "stop":
             reason = "content_filter"
-        return Finish(reason, self._usage)
+        reasoning = self._reasoning.whole
+        return Finish(reason, self._usage, {self._keep: reasoning} if reasoning and self._calls.count else {})
 
 
 def _text(content: Any) -> str:
@@ -235,32 +246,4 @@ def _usage(chunk: dict[str, Any]) -> Usage | None:
     return Usage(
         input_tokens=as_count(usage.get("prompt_tokens")),
         output_tokens=as_count(usage.get("completion_tokens")),
-    )
-
-
-def decode_error(status: int, headers: Mapping[str, str], body: str) -> ProviderError:
-    """``{"error": {message, type, code}}`` or words, ``{"detail"}``, ``{"message"}``, or any text."""
-    value = read_json(body)
-    if not isinstance(value, dict):
-        return _error_of(body, status, headers)
-    return _error_of(
-        value.get("error") or value.get("detail") or value.get("message") or body, status, headers
-    )
-
-
-def _error_of(error: Any, status: int | None, headers: Mapping[str, str]) -> ProviderError:
-    fields = error if isinstance(error, dict) else {"message": error}
-    words = fields.get("message") or error
-    words = words if isinstance(words, str) else json.dumps(words, ensure_ascii=False)
-    code, kind = str(fields.get("code") or ""), str(fields.get("type") or "")
-    if status is None:
-        inner = fields.get("code")
-        return error_in_stream(words, code=code, kind=kind, status=inner if isinstance(inner, int) else None)
-    busy = status in {429, 503} and any(word in words.lower() for word in ("overload", "too busy", "loading"))
-    return error_for_status(
-        status,
-        words,
-        code=kind if kind in QUOTA_CODES else code,
-        retry_after=retry_after(headers),
-        overloaded=busy,
     )
