@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
@@ -14,6 +15,8 @@ from aws_lambda_powertools.event_handler.openapi.exceptions import (
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
 from parley.domain.errors import Refusal, StorageError, StoreUnavailable
+
+_log = logging.getLogger("parley.http")
 
 Limit = Annotated[int, Query(ge=1, le=100, description="Entries per page")]
 Name = Annotated[str, Path(min_length=1, max_length=200)]
@@ -50,7 +53,8 @@ def _unavailable(_: StoreUnavailable) -> Response[str]:
     return error(503, "unavailable", "The service is busy; try again in a moment.")
 
 
-def _no_storage(_: StorageError) -> Response[str]:
+def _no_storage(failure: StorageError) -> Response[str]:
+    _log.error("a request failed: %s", failure)
     return error(503, "storage_failed", "The server cannot write its data folder; its log says why.")
 
 

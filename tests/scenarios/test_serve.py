@@ -8,6 +8,7 @@ import jwt
 import pytest
 
 from parley.cli import main as cli
+from parley.domain.errors import StorageError
 from parley.embedded import gateway
 from parley.embedded.issuer import AUDIENCE, ISSUER
 from tests.support.served import PATIENCE, Command, served, until
@@ -200,3 +201,37 @@ def test_what_was_under_way_when_the_server_was_killed_goes_on_at_the_next_start
         assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
         ends = [event for event in events if event["event"] == "MessageEnd"]
         assert [end["data"]["content"] for end in ends] == [script[0]["text"]]
+
+
+def test_a_full_disk_is_told_in_plain_words_and_held_against_nobody(tmp_path, caplog):
+    def limit_pages(database, most):
+        database.write(lambda connection: connection.execute(f"PRAGMA max_page_count = {most}").fetchone())
+
+    long = {"message": "x" * 30_000}
+    with served(tmp_path) as running, running.client() as client:
+        accepted = client.post("/api/projects/demo/agents/general-assistant/chat", json={"message": "Hi"})
+        thread = f"/api/projects/demo/chat-threads/{accepted.json()['thread_id']}"
+        until(lambda: client.get(thread).json()["turns"] == 1)
+        limit_pages(running.installation.database, 1)
+        refused = client.post(thread, json=long)
+        assert (refused.status_code, refused.json()["error"]["type"]) == (503, "storage_failed")
+        assert client.get(thread).json()["queued"] == 0
+        limit_pages(running.installation.database, 1_000_000)
+        assert client.post(thread, json=long).status_code == 200
+        until(lambda: client.get(thread).json()["turns"] == 2)
+    assert "the disk is full: free some space, then try again" in caplog.text
+    assert "Traceback" not in caplog.text
+
+
+def test_a_member_who_cannot_be_saved_is_told_why(tmp_path, capsys, caplog):
+    def change(service):
+        def enroll(user, project):
+            raise StorageError("parley.db: the disk is full")
+
+        return dataclasses.replace(service, enroll=enroll)
+
+    with served(tmp_path, change=change):
+        assert cli.main(["token", "--user", "ana", "--data", str(tmp_path)]) == 1
+    error = capsys.readouterr().err
+    assert error.endswith("did not make ana a member of demo: parley.db: the disk is full\n")
+    assert "Traceback" not in caplog.text

@@ -1,3 +1,4 @@
+import errno
 import os
 
 import pytest
@@ -33,3 +34,14 @@ def test_a_file_in_place_of_the_folder_is_said_plainly(tmp_path):
     (tmp_path / "data").write_text("")
     with pytest.raises(StorageError, match="cannot be used as a data folder"):
         FolderLock.acquire(tmp_path / "data")
+
+
+def test_a_full_disk_is_said_plainly_and_leaves_the_folder_free(tmp_path, monkeypatch):
+    def full(descriptor, content, offset):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "pwrite", full)
+        with pytest.raises(StorageError, match="cannot be written: No space left on device"):
+            FolderLock.acquire(tmp_path)
+    FolderLock.acquire(tmp_path).release()

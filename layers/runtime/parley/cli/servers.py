@@ -88,8 +88,16 @@ def member_token(data: Path, url: str, user: str, project: str, ttl: int = TOKEN
     except httpx.TransportError as error:
         raise CommandFailed(f"no answer from {url}, which owns {data}: {error}") from error
     if not response.is_success:
-        raise CommandFailed(f"{url} did not make {user} a member of {project}: {response.text}")
+        raise CommandFailed(f"{url} did not make {user} a member of {project}: {_reason(response)}")
     return issuer.issue(user, ttl)
+
+
+def _reason(response: httpx.Response) -> str:
+    """The gateway's own words, or whatever else answered."""
+    try:
+        return str(response.json()["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"{response.status_code} {response.reason_phrase}"
 
 
 def _token_of_folder(arguments: argparse.Namespace) -> str:

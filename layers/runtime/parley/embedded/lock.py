@@ -41,8 +41,9 @@ class FolderLocked(ParleyError):
 class FolderLock:
     """Holds a data folder from `acquire` to `release`."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, folder: Path) -> None:
         self._descriptor = descriptor
+        self._folder = folder
 
     @classmethod
     def acquire(cls, folder: Path) -> FolderLock:
@@ -57,8 +58,12 @@ class FolderLock:
         # Somebody who only asks for the owner holds the lock for an instant: hence more than one try.
         for _ in range(_TRIES):
             if _lock(descriptor, fcntl.LOCK_EX):
-                lock = cls(descriptor)
-                lock.announce(None)
+                lock = cls(descriptor, folder)
+                try:
+                    lock.announce(None)
+                except StorageError:
+                    lock.release()
+                    raise
                 return lock
             threading.Event().wait(_PAUSE_SECONDS)
         owner = _read(descriptor)
@@ -66,10 +71,13 @@ class FolderLock:
         raise FolderLocked(folder, owner)
 
     def announce(self, url: str | None) -> None:
-        """Tell others, through the file, where this process serves the folder."""
+        """Tell others, through the file, where this process serves the folder. Raises StorageError."""
         text = json.dumps({"pid": os.getpid(), "url": url}).encode()
-        os.pwrite(self._descriptor, text, 0)
-        os.ftruncate(self._descriptor, len(text))
+        try:
+            os.pwrite(self._descriptor, text, 0)
+            os.ftruncate(self._descriptor, len(text))
+        except OSError as error:
+            raise StorageError(f"{self._folder} cannot be written: {error.strerror}") from error
 
     def release(self) -> None:
         """Give the folder up. Doing so twice is harmless."""

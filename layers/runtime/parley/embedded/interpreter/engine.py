@@ -204,8 +204,8 @@ class Engine:
         """Do `job` here; if the disk refuses it, have it done later."""
         try:
             job()
-        except StorageError:
-            _log.exception("the database refused a change; it is tried again")
+        except StorageError as error:
+            _log.error("a change could not be saved, it is tried again: %s", error)
             self.try_later(job)
         except rows.Fenced:
             _log.warning("another interpreter has taken over an execution")

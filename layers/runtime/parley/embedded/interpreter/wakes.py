@@ -102,8 +102,8 @@ class Wakes:
                 self._close(execution_id, ExecutionStatus.TIMED_OUT, TIMEOUT, "", "timed_out")
             else:
                 self._fire_branch(execution_id, path, serial)
-        except StorageError:
-            _log.exception("a timer could not be saved; it is tried again")
+        except StorageError as error:
+            _log.error("a timer could not be saved, it is tried again: %s", error)
             self._engine.timers.arm(key, self._engine.now() + _TRY_AGAIN, serial)
         except rows.Fenced:
             _log.warning("another interpreter has taken over an execution")

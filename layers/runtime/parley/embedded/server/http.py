@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import unquote
 
-from parley.domain.errors import ParleyError
+from parley.domain.errors import ParleyError, StorageError
 from parley.embedded import gateway
 from parley.embedded.gateway import Gateway, HttpAnswer, HttpRequest
 from parley.embedded.gateway_routes import Routes
@@ -25,6 +25,8 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 OPERATOR_PATH = "/.well-known/parley-members"
 WORKERS = 4
 WAITERS = 64
+PUT_OFF_RATE = 50.0
+"""Answers per second to those who would wait when all waiters are busy."""
 _log = logging.getLogger("parley.server")
 access_log = logging.getLogger("parley.access")
 
@@ -46,6 +48,7 @@ class HttpServer:
         )
         self._workers = workers
         self._waiters = Workers("parley-wait", WAITERS)
+        self._put_off = 0
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, as an ASGI application."""
@@ -99,14 +102,19 @@ class HttpServer:
         """Where a request runs.
 
         One that would wait while all waiters are busy is answered after a moment with what there is: `wait`
-        is an upper bound.
+        is an upper bound. The more of those there are the longer the moment, so that their coming back at once
+        leaves the workers to others.
         """
         parameters = event.get("queryStringParameters", {})
         if parameters.get("wait", "0") in {"", "0"}:
             return self._workers
         if not self._waiters.busy:
             return self._waiters
-        await asyncio.sleep(1)
+        self._put_off += 1
+        try:
+            await asyncio.sleep(min(_seconds(parameters["wait"]), max(1.0, self._put_off / PUT_OFF_RATE)))
+        finally:
+            self._put_off -= 1
         parameters["wait"] = "0"
         return self._workers
 
@@ -120,7 +128,11 @@ class HttpServer:
             return gateway.unauthorized(str(error))
         except (ValueError, KeyError, TypeError):
             return gateway.own_answer(400, "Bad Request")
-        await self._workers.run(lambda: self._enroll_member(user, project))
+        try:
+            await self._workers.run(lambda: self._enroll_member(user, project))
+        except StorageError as error:
+            _log.error("nobody was made a member: %s", error)
+            return gateway.own_answer(503, str(error))
         return gateway.http_answer({})
 
     def _document(self, path: str, base_url: str) -> dict[str, Any] | None:
@@ -129,6 +141,14 @@ class HttpServer:
         if path == "/.well-known/openid-configuration":
             return self._issuer.configuration(base_url)
         return None
+
+
+def _seconds(text: str) -> float:
+    """The wait that was asked for; of what is no number the handler will say so, at once."""
+    try:
+        return min(max(float(text), 0.0), gateway.INTEGRATION_SECONDS)
+    except ValueError:
+        return 0.0
 
 
 async def _body(receive: Receive, headers: list[tuple[bytes, bytes]]) -> bytes | None:

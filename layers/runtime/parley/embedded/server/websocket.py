@@ -13,7 +13,7 @@ import logging
 from contextlib import suppress
 from typing import Any
 
-from parley.domain.errors import ParleyError
+from parley.domain.errors import ParleyError, StorageError
 from parley.embedded import gateway_socket
 from parley.embedded.gateway import query_parameters
 from parley.embedded.gateway_socket import Handshake, SocketEvents
@@ -167,6 +167,9 @@ class SocketServer:
         context = InvocationContext("on_socket", event["requestContext"]["requestId"])
         try:
             return await self._workers.run(lambda: handler(event, context))
+        except StorageError as error:
+            _log.error("%s failed: %s", event["requestContext"]["routeKey"], error)
+            raise
         except Exception as error:
             if not quiet or str(error) != quiet:
                 _log.exception("%s failed", event["requestContext"]["routeKey"])
