@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from parley.domain.agents import Agent, AgentFunction, Capabilities, ClassFunction
@@ -78,15 +79,20 @@ def ends(reason: str = "end_turn", **usage: int) -> dict[str, Any]:
     return {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": usage}
 
 
+@examples(max_examples=200)
 @given(
-    history=stored_histories(),
+    history=stored_histories(mostly="anthropic"),
     model=st.sampled_from(MODELS),
     final=st.booleans(),
     overrides=st.sampled_from(
         [{}, *({name: False} for name in Capabilities.model_fields if name.startswith("supports"))]
     ),
     settings=st.sampled_from(
-        [{}, {"thinking": THINKING}, {"tool_choice": "required", "parallel_tool_calls": False, "stop": "END"}]
+        [
+            {},
+            *[{"thinking": THINKING}] * 2,
+            {"tool_choice": "required", "parallel_tool_calls": False, "stop": "END"},
+        ]
     ),
 )
 def test_any_stored_history_becomes_a_request_that_is_accepted(
@@ -184,6 +190,13 @@ def test_a_thought_that_fits_no_longer_comes_first_and_one_at_the_end_is_dropped
     cut = {"blocks": [{"text": 3}, {"kept": THOUGHT}]}
     ended = PromptMessage(role="assistant", content="Hm.", provider="anthropic", provider_data=cut)
     assert sent(user(), ended, user("And?"))[1]["content"] == "Hm."
+
+
+def test_what_another_wire_kept_under_the_same_name_is_left_out() -> None:
+    data = {"blocks": [{"kept": {"reasoningContent": {}}}, {"kept": {"type": "reasoning"}}, {"call": True}]}
+    message = called("c1", provider="anthropic", provider_data=data)
+    kinds = [each["type"] for each in sent(user(), message, result("c1"))[1]["content"]]
+    assert kinds == ["tool_use"]
 
 
 def test_there_is_always_a_limit_and_a_thinking_budget_comes_on_top() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from parley.domain.agents import Agent, AgentFunction, Capabilities, ClassFunction
@@ -82,15 +83,21 @@ def read(*events: dict[str, Any]) -> Reply:
     return collect(decode_events(events))
 
 
+@examples(max_examples=200)
 @given(
-    history=stored_histories(),
+    history=stored_histories(mostly="bedrock"),
     model=st.sampled_from(MODELS),
     final=st.booleans(),
     overrides=st.sampled_from(
         [{}, *({name: False} for name in Capabilities.model_fields if name.startswith("supports"))]
     ),
     settings=st.sampled_from(
-        [{}, {"thinking": THINKING}, {"tool_choice": "required", "stop": "END"}, {"tool_choice": "none"}]
+        [
+            {},
+            *[{"thinking": THINKING}] * 2,
+            {"tool_choice": "required", "stop": "END"},
+            {"tool_choice": "none"},
+        ]
     ),
 )
 def test_any_stored_history_becomes_a_request_that_is_accepted(
@@ -188,6 +195,12 @@ def test_thoughts_come_back_in_their_places_and_can_be_stored_as_json() -> None:
     assistant = sent(user(), message, result("c1"), settings={"thinking": THINKING})[1]["content"]
     redacted = {"reasoningContent": {"redactedContent": b"\x00\xff"}}
     assert assistant[:3] == [THOUGHT, {"text": "One."}, redacted]
+
+
+def test_what_another_wire_kept_under_the_same_name_is_left_out() -> None:
+    data = {"blocks": [{"kept": {"type": "thinking", "thinking": "Hm."}}, {"call": True}]}
+    message = called("c1", provider="bedrock", provider_data=data)
+    assert [*map(list, sent(user(), message, result("c1"))[1]["content"])] == [["toolUse"]]
 
 
 def test_thoughts_without_a_signature_are_not_kept() -> None:
