@@ -15,6 +15,11 @@ NAME_PATTERN = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")
 Identifier = Annotated[str, Field(pattern=NAME_PATTERN.pattern)]
 MessagePolicy = Literal["supersede", "queue", "reject"]
 
+WORKSPACE_FUNCTIONS = ("listFiles", "readFile", "writeFile")
+IMAGE_FUNCTIONS = ("generateImage",)
+MOST_FUNCTIONS = 128
+"""What every provider with native calls takes in one request."""
+
 
 class Capabilities(Value):
     """What a provider can do. Facts, by which prompts are built; never the provider's name."""
@@ -78,8 +83,20 @@ class Moderation(Value):
     allow_on_failure: bool = False
 
 
+class ImageModel(Value):
+    """Who makes an agent's pictures. ``settings`` (size, quality, …) go along with each request."""
+
+    provider: str
+    model: str
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+
 class Agent(Value):
-    """An agent: a prompt, a model, functions and the rules of its conversations."""
+    """An agent: a prompt, a model, functions and the rules of its conversations.
+
+    ``workspace``: it sees the project's files and may list, read and (with confirmation) write them.
+    ``images``: it may have pictures made.
+    """
 
     agent_id: Identifier
     name: str = Field(min_length=1, max_length=200)
@@ -98,7 +115,9 @@ class Agent(Value):
     moderation: Moderation | None = None
     propose_actions: bool = False
     predefined_messages: tuple[PredefinedMessage, ...] = ()
-    functions: tuple[AgentFunction, ...] = Field(default=(), max_length=128)
+    workspace: bool = False
+    images: ImageModel | None = None
+    functions: tuple[AgentFunction, ...] = Field(default=(), max_length=MOST_FUNCTIONS)
 
     @field_validator("capabilities")
     @classmethod
@@ -120,6 +139,10 @@ class Agent(Value):
     def function(self, name: str) -> AgentFunction | None:
         """The function of that name, if this agent has it."""
         return next((function for function in self.functions if function.name == name), None)
+
+    def runtime_functions(self) -> tuple[str, ...]:
+        """Names of the functions that the runtime brings for what is switched on."""
+        return (WORKSPACE_FUNCTIONS if self.workspace else ()) + (IMAGE_FUNCTIONS if self.images else ())
 
     def predefined_message(self, message_id: str) -> PredefinedMessage | None:
         """The predefined message of that id, if this agent has it."""

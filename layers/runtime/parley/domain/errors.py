@@ -8,7 +8,8 @@ one changes ``statemachine/conversation.asl.json`` too.
     ParleyError
     ├─ Refusal                    the caller's request is at fault; becomes an HTTP answer, never a retry
     │  ├─ BadRequest (400)        InvalidRequest (422)     NotFound (404)
-    │  └─ Conflict (409)          Gone (410)               TooManyQueued (429)
+    │  ├─ Conflict (409)          Gone (410)               TooLarge (413)
+    │  └─ TooManyQueued (429)
     ├─ StaleRun                   this run may no longer act: end quietly
     ├─ StillPending               woken before the proposal was decided or expired: wait again
     ├─ SubagentApproved           a person approved a call that a subagent answers: go on to OpenSubthread
@@ -73,6 +74,12 @@ class Gone(Refusal):
     """It was there and its time is over."""
 
     status = 410
+
+
+class TooLarge(Refusal):
+    """What was sent is more than is kept."""
+
+    status = 413
 
 
 class TooManyQueued(Refusal):

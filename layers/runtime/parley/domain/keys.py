@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from urllib.parse import quote
 
 _NAMESPACE = uuid.UUID("6f1c2f0e-5a3d-5c59-9d4b-0f2a7c1e8b64")
 
@@ -155,6 +156,11 @@ def agent_use(user_id: str, agent_id: str) -> str:
 def data_partition(project_id: str, pack: str) -> str:
     """Partition of the data that a function pack keeps for a project."""
     return f"DATA#{project_id}#{pack}"
+
+
+def project_files(project_id: str) -> str:
+    """Prefix of the blobs that are a project's workspace files; the path follows."""
+    return f"projects/{quote(project_id, safe='')}/files/"
 
 
 def channel_partition(channel: str) -> str:
