@@ -199,13 +199,13 @@ class Connection:
 
     def whole(self, decode_error: DecodeError, request: httpx.Request, *, limit: int) -> bytes:
         """Send, and the whole body of a 2xx. Raises StreamCut if it has more than ``limit`` bytes."""
-        body = b""
+        body = bytearray()
         with closing(self.send(decode_error, request, self.deadline())) as parts:
             for part in parts:
                 body += part
                 if len(body) > limit:
                     raise StreamCut(f"the answer is larger than {limit:,} bytes")
-        return body
+        return bytes(body)
 
     def named(self, error: ProviderError, key: str) -> ProviderError:
         """The same error with the provider's name in front and no key in its words."""

@@ -15,15 +15,20 @@ from parley.prompts.prompt import Prompt
 from parley.providers.wire import (
     anthropic,
     gemini,
+    gemini_images,
+    huggingface_images,
     ollama_chat,
     ollama_generate,
     openai_chat,
+    openai_images,
+    openai_moderation,
     openai_responses,
+    openrouter_images,
     replicate,
     text_generation,
 )
 from parley.providers.wire.kept_reasoning import KeptReasoning
-from parley.providers.wire.protocol import Wire
+from parley.providers.wire.protocol import ImageWire, ModerationWire, Wire
 
 AuthStyle = Literal["bearer", "x-api-key", "x-goog-api-key"]
 
@@ -59,7 +64,7 @@ class Endpoint:
     that the provider's own servers call differently from the compatible ones that a base URL may point to.
     ``own_server_path``: where a server of one model, whose base URL names a host alone, takes the row's wire.
     ``prompt_headers``: what a prompt adds. ``key_hosts``: where follow-up requests may take the key, besides
-    the host that named them.
+    the host that named them. ``moderation`` and ``images``: how it does that, if it does.
     """
 
     name: str
@@ -79,6 +84,8 @@ class Endpoint:
     own_server_path: str = ""
     prompt_headers: Callable[[Prompt], Mapping[str, str]] | None = None
     key_hosts: frozenset[str] = frozenset()
+    moderation: ModerationWire | None = None
+    images: ImageWire | None = None
 
 
 _ONE_TEXT = Capabilities(
@@ -109,6 +116,8 @@ def _openai() -> tuple[Endpoint, ...]:
                 agent_setting="api",
                 setting="OPENAI_DEFAULT_API",
             ),
+            moderation=openai_moderation,
+            images=openai_images,
         ),
     )
 
@@ -125,6 +134,7 @@ def _google_and_anthropic() -> tuple[Endpoint, ...]:
             auth="x-goog-api-key",
             # No message has the role system; the wire sends instructions in the field that there is for them.
             capabilities=Capabilities(supports_system_messages=False, custom_format="gemini"),
+            images=gemini_images,
         ),
         Endpoint(
             name="anthropic",
@@ -157,6 +167,7 @@ def _on_openai_chat() -> tuple[Endpoint, ...]:
             base_url_setting="OPENROUTER_BASE_URL",
             key_setting="OPENROUTER_API_KEY",
             header_settings={"HTTP-Referer": "OPENROUTER_HTTP_REFERER", "X-Title": "OPENROUTER_X_TITLE"},
+            images=openrouter_images,
         ),
         Endpoint(
             name="groq",
@@ -191,6 +202,7 @@ def _completing() -> tuple[Endpoint, ...]:
             capabilities=_ONE_TEXT,
             conversing=Conversing(openai_chat, "https://router.huggingface.co/v1"),
             own_server_path="/",
+            images=huggingface_images,
         ),
         Endpoint(
             name="replicate",

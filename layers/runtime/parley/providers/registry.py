@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import httpx
 
 from parley.clock import SystemClock
 from parley.domain.errors import ProviderNotConfigured
 from parley.providers.bedrock import BedrockProvider, ConverseClient
+from parley.providers.connection import Connection
 from parley.providers.endpoints import Endpoint, endpoints
+from parley.providers.extras import HttpImageMaker, HttpModerator
 from parley.providers.http import HttpProvider, TimeLimits, make_client
 from parley.providers.scripted import ScriptedProvider
 from parley.providers.text_replies import TextReplies
-from parley.turns.model_ports import Provider
+from parley.turns.model_ports import ImageMaker, Moderator, Provider
 from parley.turns.ports import Secrets
+
+T = TypeVar("T")
 
 
 class ProviderRegistry:
-    """Implements the Providers port: all rows of ``endpoints``, Bedrock, and the scripted provider.
+    """Implements the ports Providers, Moderators and ImageMakers.
+
+    Providers are all rows of ``endpoints``, Bedrock, and the scripted provider; what a row can do beside
+    conversing, it says itself.
 
     ``transport`` stands in for the network, ``bedrock`` for boto3's client, ``sleep`` for real waiting. One HTTP
     client serves all rows; it and boto3's are made when the first call needs them. ``rows`` instead of those of
@@ -41,10 +49,16 @@ class ProviderRegistry:
         self._http: httpx.Client | None = None
         sleep = sleep or SystemClock().sleep
         self._bedrock = BedrockProvider(secrets, client=bedrock, limits=limits)
-        providers: list[Provider] = [
-            HttpProvider(row, secrets, self._client, limits=limits, sleep=sleep)
-            for row in (endpoints() if rows is None else rows)
-        ]
+        self._moderators: dict[str, Moderator] = {}
+        self._image_makers: dict[str, ImageMaker] = {}
+        providers: list[Provider] = []
+        for row in endpoints() if rows is None else rows:
+            providers.append(HttpProvider(row, secrets, self._client, limits=limits, sleep=sleep))
+            connection = Connection(row, secrets, self._client, limits=limits)
+            if row.moderation is not None:
+                self._moderators[row.name] = HttpModerator(connection, row.moderation)
+            if row.images is not None:
+                self._image_makers[row.name] = HttpImageMaker(connection, row.images)
         providers += [self._bedrock, ScriptedProvider(sleep)]
         self._providers = {provider.name: TextReplies(provider) for provider in providers}
 
@@ -60,6 +74,14 @@ class ProviderRegistry:
         """All names, sorted."""
         return sorted(self._providers)
 
+    def moderator(self, name: str) -> Moderator:
+        """The moderator, whether it is configured or not; see the port."""
+        return _known(self._moderators, name, "moderates texts")
+
+    def image_maker(self, name: str) -> ImageMaker:
+        """The image maker, whether it is configured or not; see the port."""
+        return _known(self._image_makers, name, "makes images")
+
     def close(self) -> None:
         """Close the connections. A later call opens new ones."""
         self._bedrock.close()
@@ -73,3 +95,11 @@ class ProviderRegistry:
             if self._http is None:
                 self._http = make_client(self._transport)
             return self._http
+
+
+def _known(found: Mapping[str, T], name: str, does: str) -> T:
+    try:
+        return found[name]
+    except KeyError:
+        known = ", ".join(sorted(found))
+        raise ProviderNotConfigured(f"no provider {name!r} {does}; those that do: {known}") from None

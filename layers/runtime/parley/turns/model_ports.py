@@ -1,8 +1,11 @@
-"""What the use cases need of model providers: a stream of deltas. See ``ports`` for the rest of the world."""
+"""What the use cases need of model providers: a stream of deltas; some also moderate texts or make images.
+
+See ``ports`` for the rest of the world.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -85,4 +88,72 @@ class Providers(Protocol):
 
     def names(self) -> Sequence[str]:
         """All names, sorted."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Moderated:
+    """What a moderation says of a text: ``categories`` are those that it falls under, ``scores`` all (0 to 1)."""
+
+    flagged: bool
+    categories: tuple[str, ...] = ()
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+
+class Moderator(Protocol):
+    """A provider that says whether a text may pass."""
+
+    name: str
+
+    def moderate(self, text: str) -> Moderated:
+        """Raises a ProviderError if it could not be asked."""
+        ...
+
+
+class Moderators(Protocol):
+    """The moderators of this installation."""
+
+    def moderator(self, name: str) -> Moderator:
+        """Raises ProviderNotConfigured, naming those that exist, if the provider does not moderate."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ImageOptions:
+    """How an image is made. What a provider has no word for is not sent.
+
+    ``size`` is in pixels, such as ``"1024x1024"``; ``aspect_ratio`` such as ``"16:9"``; ``settings`` are the
+    provider's own and are sent as they are.
+    """
+
+    model: str
+    size: str | None = None
+    aspect_ratio: str | None = None
+    quality: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image; ``media_type`` such as ``image/png`` is that of the bytes, whatever the provider called them."""
+
+    data: bytes
+    media_type: str
+
+
+class ImageMaker(Protocol):
+    """A provider that makes images."""
+
+    name: str
+
+    def imagine(self, prompt: str, options: ImageOptions) -> Image:
+        """Raises a ProviderError; ProviderRejectedRequest if the provider will not make this one."""
+        ...
+
+
+class ImageMakers(Protocol):
+    """The image makers of this installation."""
+
+    def image_maker(self, name: str) -> ImageMaker:
+        """Raises ProviderNotConfigured, naming those that exist, if the provider makes no images."""
         ...

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from parley.domain.errors import ProviderError
 from parley.prompts.prompt import Prompt
-from parley.turns.model_ports import Delta
+from parley.turns.model_ports import Delta, Image, ImageOptions, Moderated
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,4 +47,51 @@ class Wire(Protocol):
 
     def decode_error(self, status: int, headers: Mapping[str, str], body: str) -> ProviderError:
         """The error that an answer other than 2xx stands for. Header names are lower case."""
+        ...
+
+
+class ModerationWire(Protocol):
+    """A wire that says whether a text may pass."""
+
+    def path(self) -> str:
+        """Where the request goes, behind the provider's base URL."""
+        ...
+
+    def encode(self, text: str) -> dict[str, Any]:
+        """The request's JSON body."""
+        ...
+
+    def decode(self, body: bytes) -> Moderated:
+        """The answer. Raises StreamCut if it says nothing of the text."""
+        ...
+
+    def decode_error(self, status: int, headers: Mapping[str, str], body: str) -> ProviderError:
+        """See ``Wire``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ImageLink:
+    """An image that the provider keeps at an address, for a while."""
+
+    url: str
+
+
+class ImageWire(Protocol):
+    """A wire on which images are made."""
+
+    def path(self, options: ImageOptions) -> str:
+        """Where the request goes, behind the provider's base URL."""
+        ...
+
+    def encode(self, prompt: str, options: ImageOptions) -> dict[str, Any]:
+        """The request's JSON body."""
+        ...
+
+    def decode(self, body: bytes) -> Image | ImageLink:
+        """The first image of the answer. Raises a ProviderError if there is none."""
+        ...
+
+    def decode_error(self, status: int, headers: Mapping[str, str], body: str) -> ProviderError:
+        """See ``Wire``."""
         ...
