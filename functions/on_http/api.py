@@ -7,12 +7,12 @@ from functools import cache
 from typing import Any
 
 import parley
-from on_http import answers, confirmations, projects, threads
+from on_http import answers, confirmations, files, projects, threads
 from on_http.resolver import Resolver
 
 app = Resolver()
 answers.install(app)
-for module in (threads, confirmations, projects):
+for module in (threads, confirmations, projects, files):
     app.include_router(module.router)
 
 
@@ -30,9 +30,8 @@ def _document() -> dict[str, Any]:
 
 
 def routes() -> list[tuple[str, str]]:
-    """Every route as (method, path) with its ``{parameters}``, as API Gateway and OpenAPI write them."""
-    found = [(method.upper(), path) for path, item in _document()["paths"].items() for method in item]
-    return sorted(found)
+    """Every route, as the resolver has it."""
+    return app.routes()
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

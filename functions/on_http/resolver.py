@@ -6,6 +6,7 @@ server calls the same handler from many threads: without this, one caller's requ
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -16,6 +17,7 @@ from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from parley.domain.json_text import read_json
 
+_GREEDY = re.compile(r"<(\w+)\+>")
 _event: ContextVar[APIGatewayProxyEventV2] = ContextVar("event")
 _context: ContextVar[dict[str, Any]] = ContextVar("context")
 
@@ -36,8 +38,16 @@ def current_user() -> str:
     return str(authorizer.jwt_claim["sub"])
 
 
+def given_parameter(name: str) -> str | None:
+    """A path parameter as API Gateway found it in this thread's request."""
+    return _event.get().path_parameters.get(name)
+
+
 class Resolver(APIGatewayHttpResolver):
-    """Holds the current request in context variables: each thread sees its own."""
+    """Holds the current request in context variables: each thread sees its own.
+
+    A last parameter written ``<name+>`` takes the rest of the path, as ``{name+}`` does for API Gateway.
+    """
 
     def __init__(self) -> None:
         self._before_requests: dict[str, Any] = {}
@@ -57,6 +67,22 @@ class Resolver(APIGatewayHttpResolver):
     @context.setter
     def context(self, value: dict[str, Any]) -> None:
         self._before_requests = value
+
+    @staticmethod
+    def _compile_regex(rule: str, base_regex: str = "^{}$") -> re.Pattern[str]:
+        compiled: re.Pattern[str] = APIGatewayHttpResolver._compile_regex(rule, base_regex)
+        return re.compile(_GREEDY.sub(r"(?P<\1>[\\s\\S]+)", compiled.pattern))
+
+    def include_router(self, router: Any, prefix: str | None = None) -> None:
+        """Add a module's routes. OpenAPI knows no greedy parameters: there they are called like the others."""
+        super().include_router(router, prefix)
+        for route in self._dynamic_routes:
+            route.openapi_path = route.openapi_path.replace("+}", "}")
+
+    def routes(self) -> list[tuple[str, str]]:
+        """Every route as (method, path), with ``{parameters}`` and ``{greedy+}`` ones as API Gateway writes them."""
+        known = self._static_routes + self._dynamic_routes
+        return sorted((route.method, route.path.replace("<", "{").replace(">", "}")) for route in known)
 
     def resolve(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Answer one request."""

@@ -46,11 +46,26 @@ def test_every_function_has_a_role_of_its_own() -> None:
 
 def test_only_what_talks_to_models_reads_secrets() -> None:
     readers = {role for role, _ in statements() if "ssm:GetParameter" in allowed_actions(role)}
-    assert readers == {"ModelTasksFunctionRole", "ApiFunctionRole"}
+    assert readers == {"ModelTasksFunctionRole", "ToolTasksFunctionRole", "ApiFunctionRole"}
 
 
 def test_a_tool_can_neither_answer_tokens_nor_start_runs() -> None:
     assert not {action for action in allowed_actions("ToolTasksFunctionRole") if action.startswith("states:")}
+
+
+def test_repair_may_stop_a_run_that_waits_on_a_lost_token() -> None:
+    assert {action for action in allowed_actions("RepairFunctionRole") if action.startswith("states:")} == {
+        "states:StartExecution",
+        "states:DescribeExecution",
+        "states:StopExecution",
+        "states:SendTaskSuccess",
+    }
+
+
+def test_what_reads_and_writes_workspace_files_has_the_three_rights_on_objects() -> None:
+    wanted = {"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"}
+    for role in ("ApiFunctionRole", "ToolTasksFunctionRole", "ModelTasksFunctionRole"):
+        assert {action for action in allowed_actions(role) if action.startswith("s3:")} == wanted
 
 
 def test_the_authorizer_can_only_take_tickets() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from on_http.api import app
+from on_http.api import app, routes
 from tests.support.template import resources
 
 PUBLIC = ("GET", "/openapi.json")
@@ -33,6 +33,11 @@ def resolver_routes() -> set[tuple[str, str]]:
 
 def test_the_template_and_the_resolver_name_the_same_routes() -> None:
     assert {(method, braces(path)) for method, path in template_routes()} == resolver_routes()
+
+
+def test_the_server_takes_the_same_routes_as_the_template_greedy_ones_included() -> None:
+    assert set(template_routes()) == set(routes())
+    assert ("PUT", "/api/projects/{project}/files/{path+}") in routes()
 
 
 def test_the_openapi_document_names_the_same_routes() -> None:

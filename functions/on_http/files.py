@@ -1,0 +1,72 @@
+"""Routes of a project's workspace files."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+from aws_lambda_powertools.event_handler.api_gateway import Router
+from aws_lambda_powertools.event_handler.openapi.params import Path, Query
+from pydantic import BaseModel, ConfigDict
+
+from on_http.answers import Limit, Name
+from on_http.resolver import current_user, given_parameter
+from parley import wiring
+from parley.domain.errors import InvalidRequest
+from parley.turns import files
+
+router = Router()  # type: ignore[no-untyped-call]
+FILES = "/api/projects/<project>/files"
+FILE = f"{FILES}/<path+>"
+FilePath = Annotated[str, Path(description="The file's path, slashes and all")]
+Prefix = Annotated[str, Query(description="Only paths that begin with this")]
+FileCursor = Annotated[str | None, Query(max_length=800, description="`next` of the page before")]
+
+
+class FileInput(BaseModel):
+    """A file's content: text, or bytes in base64."""
+
+    model_config = ConfigDict(extra="forbid")
+    content: str | None = None
+    content_base64: str | None = None
+
+
+@router.get(FILES, tags=["files"])
+def list_files(
+    project: Name, prefix: Prefix = "", limit: Limit = 100, cursor: FileCursor = None
+) -> dict[str, Any]:
+    """The project's files, by path."""
+    caller = current_user()
+    return files.list_files(wiring.runtime(), caller, project, prefix=prefix, limit=limit, cursor=cursor)
+
+
+@router.get(FILE, tags=["files"])
+def get_file(project: Name, path: FilePath) -> dict[str, Any]:
+    """A file: `content` if it is text, else `content_base64`."""
+    return files.get_file(wiring.runtime(), current_user(), project, _whole(path))
+
+
+@router.put(FILE, tags=["files"])
+def put_file(project: Name, path: FilePath, file: FileInput) -> dict[str, Any]:
+    """Make or replace a file."""
+    return files.put_file(
+        wiring.runtime(),
+        current_user(),
+        project,
+        _whole(path),
+        content=file.content,
+        content_base64=file.content_base64,
+    )
+
+
+@router.delete(FILE, tags=["files"])
+def delete_file(project: Name, path: FilePath) -> dict[str, Any]:
+    """Remove a file."""
+    return files.delete_file(wiring.runtime(), current_user(), project, _whole(path))
+
+
+def _whole(path: str) -> str:
+    """API Gateway ends a path at an encoded question mark: what is left of it may be another file's."""
+    if "?" in unquote(given_parameter("path") or ""):
+        raise InvalidRequest("invalid_request", "path: must not have question marks.")
+    return path
