@@ -227,6 +227,21 @@ def test_a_subagent_that_fails_answers_its_call_and_the_parent_goes_on(system: S
     assert story(assert_sound(system, thread))[-5:] == PLAIN
 
 
+def test_a_subagent_gets_the_arguments_that_a_person_edited(system: System) -> None:
+    system.agent("helper")
+    helps = hand_over("help", "helper", requires_user_confirmation=True)
+    system.agent(
+        functions=[helps], script=[{"when": "ask", "tool_calls": [call("help", {"wish": "know all"})]}]
+    )
+    thread = system.start("ask", "talker")
+    (proposal,) = system.pending(thread)
+    system.decide(proposal, True, arguments={"wish": "know a little"})
+    system.rest(thread, turns=1)
+    events = assert_sound(system, thread)
+    assert named(events, "ActionConfirmed")[0]["arguments"] == {"wish": "know a little"}
+    assert named(events, "SubthreadUserMessage")[0]["content"] == "User wants to: know a little"
+
+
 def test_handing_work_to_a_subagent_may_itself_need_approval(system: System) -> None:
     system.agent("helper")
     helps = hand_over("help", "helper", requires_user_confirmation=True)

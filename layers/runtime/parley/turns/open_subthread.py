@@ -11,10 +11,11 @@ from parley.domain.events import EventName
 from parley.domain.messages import Message, MessageKind
 from parley.prompts.template import fill_template
 from parley.turns import history
-from parley.turns.calls import OpenCall, open_call
+from parley.turns.calls import OpenCall, open_call, read_proposal
 from parley.turns.ports import ConditionFailed
 from parley.turns.projects import get_agent
 from parley.turns.records import load, put
+from parley.turns.run_tool import AWAIT
 from parley.turns.runtime import Runtime
 from parley.turns.task import Scope, Subthread, Task, open_log
 
@@ -33,12 +34,19 @@ def open_subthread(runtime: Runtime, task: Task) -> dict[str, Any]:
     subagent = function.implementation
     agent = get_agent(runtime, opened.scope.conversation.project_id, subagent.subagent_id)
     sub = _claim(runtime, opened, subagent, depth)
-    message = fill_template(subagent.subagent_user_message, opened.call.arguments)
+    message = fill_template(subagent.subagent_user_message, _arguments(runtime, task, opened))
     _record(runtime, task, opened, sub, agent.agent_id, message)
     run = task.run
     nested = run.but(subthread_id=sub.subthread_id, depth=depth)
     name = keys.subagent_execution_name(*run.run_id, opened.call.tool_call_id)
     return {"name": name, "run": nested.model_dump()}
+
+
+def _arguments(runtime: Runtime, task: Task, opened: OpenCall) -> dict[str, Any]:
+    """The call's, or those that the person who approved it put in their place."""
+    stored = read_proposal(runtime, opened.proposal_id) if task.call.next == AWAIT else None
+    decision = stored.value.decision if stored else None
+    return opened.call.arguments if decision is None or decision.arguments is None else decision.arguments
 
 
 def _claim(runtime: Runtime, opened: OpenCall, subagent: SubagentFunction, depth: int) -> Subthread:
