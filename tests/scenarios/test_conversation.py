@@ -69,6 +69,17 @@ def test_the_reference_run_greets_refunds_after_approval_and_says_thanks(system:
     assert "Thanks" in reply["content"]
 
 
+def test_a_run_shows_the_model_calls_of_its_own_turns(system: System) -> None:
+    system.agent()
+    thread = system.start("one", "talker", turns_per_run=2)
+    for turns, message in ((1, "two"), (2, "three")):
+        system.rest(thread, turns=turns)
+        system.say(thread, message)
+    system.rest(thread, turns=3)
+    shown = [system.get(system.of_thread(thread, f"/runs/{run}"))["model_calls"] for run in (1, 2)]
+    assert [[call["turn"] for call in calls] for calls in shown] == [[1, 2], [3]]
+
+
 def test_every_frame_pushed_is_the_logged_event(system: System) -> None:
     system.agent()
     system.listen()

@@ -65,7 +65,8 @@ def read_run(
         name = keys.execution_name(thread_id, generation, attempt)
         states += [{"attempt": attempt, **_visit(visit)} for visit in runtime.orchestrator.history(name)]
     before = sum(entry.turns for entry in records if entry.generation < generation)
-    turns = range(before + 1, before + record.turns + 2)
+    goes_on = conversation.run.generation == generation and conversation.run.status is not RunStatus.CLOSED
+    turns = range(before + 1, before + record.turns + 1 + goes_on)
     return {**_shown(record), "states": states, "model_calls": _model_calls(runtime, thread_id, turns)}
 
 
