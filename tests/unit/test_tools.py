@@ -174,6 +174,13 @@ def test_any_other_exception_is_told_by_its_class_and_logged(caplog: pytest.LogC
     assert "probe" in caplog.text
 
 
+def test_a_function_that_ends_the_program_ends_only_its_call() -> None:
+    def does(arguments: Any) -> str:
+        raise SystemExit(2)
+
+    assert call(does) == FunctionOutcome("probe failed with an unexpected error (SystemExit).", ok=False)
+
+
 @pytest.mark.parametrize("result", [None, 5, {"a": 1}])
 def test_a_result_that_is_none_is_a_failure(result: object) -> None:
     assert not call(lambda arguments: result).ok

@@ -103,7 +103,7 @@ class FunctionRegistry:
             raise
         except FunctionFailed as error:
             return FunctionOutcome(clean_content(str(error)) or f"{call.class_name} failed.", ok=False)
-        except Exception as error:  # noqa: BLE001 - a pack's code may raise anything; the turn goes on
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a pack may raise anything; the turn goes on
             _LOG.exception("function %s failed", call.class_name)
             words = f"{call.class_name} failed with an unexpected error ({type(error).__name__})."
             return FunctionOutcome(words, ok=False)
@@ -122,7 +122,7 @@ class FunctionRegistry:
                 paragraph = clean_content(function(self._context(function, call)).prompt_context())
             except ParleyError:
                 raise
-            except Exception:  # noqa: BLE001 - facts that cannot be read must not stop a turn
+            except (Exception, SystemExit):  # noqa: BLE001 - facts that cannot be read must not stop a turn
                 _LOG.exception("prompt_context of %s failed", name)
                 continue
             if paragraph:
