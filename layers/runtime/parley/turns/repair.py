@@ -6,6 +6,7 @@ condition, and every signal may be sent again.
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass
 
@@ -25,6 +26,8 @@ from parley.turns import conversations
 from parley.turns.ports import ExecutionStatus, IndexKey
 from parley.turns.runtime import Runtime
 
+_log = logging.getLogger(__name__)
+
 PAGE = 100
 _ROOT_EXECUTION = re.compile(r"^(?P<thread>[0-9a-f-]{36})-(?P<generation>\d+)-(?P<attempt>\d+)$")
 
@@ -39,8 +42,9 @@ class Repaired:
 
 
 def repair_due(runtime: Runtime) -> Repaired:
-    """Look at every thread whose time has come."""
+    """Look at every thread whose time has come. One that fails hides no other; its error is raised in the end."""
     done = Repaired()
+    failure: Exception | None = None
     until = conversations.sortable(runtime.clock.now())
     for shard in keys.DUE_SHARDS:
         after: str | None = None
@@ -48,10 +52,16 @@ def repair_due(runtime: Runtime) -> Repaired:
             items = runtime.store.query_index("due", shard, after=after, until=until, limit=PAGE)
             for item in items:
                 thread_id = item.partition.removeprefix(keys.thread_partition(""))
-                examine(runtime, thread_id, done, due=item.due)
+                try:
+                    examine(runtime, thread_id, done, due=item.due)
+                except Exception as error:  # noqa: BLE001 - whatever it is, it comes again with every pass
+                    _log.exception("thread %s could not be repaired", thread_id)
+                    failure = failure or error
             if len(items) < PAGE or items[-1].due is None:
                 break
             after = items[-1].due.sort
+    if failure is not None:
+        raise failure
     return done
 
 
