@@ -1,11 +1,12 @@
 import dataclasses
 import json
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from parley.domain import keys
+from parley.turns.publish import SUBSCRIBER_LIMIT
 from tests.support.served import receive, served, until
 
 CHANNEL = "App.Chat.dev.demo"
@@ -108,6 +109,7 @@ def test_a_client_that_comes_back_resumes_behind_what_it_has_seen(client, socket
         '{"action": 3}',
         '{"action": "dance"}',
         '{"action": "subscribe"}',
+        '{"action": "resume", "after": 1' + "0" * 400 + "}",
         "[" * 9000,
     ],
 )
@@ -115,6 +117,18 @@ def test_bad_input_is_answered_and_keeps_the_connection(socket, text):
     socket.send(text)
     assert receive(socket)["event"] == "Error"
     assert ask(socket, action="ping") == {"event": "Pong"}
+
+
+def test_more_connections_than_are_pushed_to_are_refused(server):
+    with server.client("ida") as client, ExitStack() as opened:
+        query = f"?token={server.token('ida')}"
+        sockets = [opened.enter_context(server.socket(query)) for _ in range(SUBSCRIBER_LIMIT + 1)]
+        answers = [ask(socket, action="subscribe", channel="App.Chat.ida.demo") for socket in sockets]
+        assert [answer["event"] for answer in answers[:-1]] == ["Subscribed"] * SUBSCRIBER_LIMIT
+        assert answers[-1]["data"]["type"] == "too_many_subscribers"
+        assert ask(sockets[0], action="subscribe", channel="App.Chat.ida.demo")["event"] == "Subscribed"
+        client.post("/api/projects/demo/agents/general-assistant/chat", json={"message": "Hello"})
+        assert {receive(socket)["event"] for socket in sockets[:-1]} == {"UserMessage"}
 
 
 def test_messages_of_a_connection_are_answered_in_order(socket):

@@ -8,10 +8,11 @@ from pydantic_core import to_json
 
 from parley.domain import keys
 from parley.domain.events import Event
-from parley.turns.ports import ConnectionGone
+from parley.turns.ports import ConnectionGone, Item
 from parley.turns.runtime import Runtime
 
 SUBSCRIBER_LIMIT = 100
+"""Connections that may listen to one channel: each costs every event a post."""
 
 
 def frame_of(event: Event, limit: int) -> str:
@@ -22,11 +23,15 @@ def frame_of(event: Event, limit: int) -> str:
     return frame.decode()
 
 
+def subscribers_of(runtime: Runtime, channel: str) -> list[Item]:
+    """Who listens; some more than the limit, for those who came in the same instant."""
+    partition = keys.channel_partition(channel)
+    return runtime.store.query(partition, keys.CONNECTION, limit=SUBSCRIBER_LIMIT + 20)
+
+
 def push(runtime: Runtime, events: Sequence[Event]) -> None:
     """Send the events (of one channel) to every subscribed connection; a gone one is forgotten."""
-    subscribers = runtime.store.query(
-        keys.channel_partition(events[0].channel), keys.CONNECTION, limit=SUBSCRIBER_LIMIT
-    )
+    subscribers = subscribers_of(runtime, events[0].channel)
     if not subscribers:
         return
     frames = [frame_of(event, runtime.settings.frame_limit) for event in events]

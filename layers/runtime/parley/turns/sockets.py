@@ -14,7 +14,7 @@ from parley.domain.events import channel_of
 from parley.domain.values import Value
 from parley.turns import conversations, projects
 from parley.turns.ports import ConditionFailed, ConnectionGone
-from parley.turns.publish import frame_of
+from parley.turns.publish import SUBSCRIBER_LIMIT, frame_of, subscribers_of
 from parley.turns.read_events import events_after
 from parley.turns.records import load, put
 from parley.turns.runtime import Runtime
@@ -47,7 +47,7 @@ class SocketMessage(Value):
     action: str
     channel: str | None = Field(default=None, max_length=400)
     thread_id: str | None = Field(default=None, max_length=100)
-    after: int = Field(default=0, ge=0, strict=True)
+    after: int = Field(default=0, ge=0, le=10**11, strict=True)
 
 
 def issue_ticket(runtime: Runtime, user_id: str) -> str:
@@ -95,6 +95,8 @@ def receive(runtime: Runtime, connection_id: str, body: str) -> None:
     except Refusal as refusal:
         data = {"type": refusal.type, "message": refusal.message, **refusal.details}
         _send(runtime, connection_id, {"event": "Error", "data": data})
+    except ConnectionGone:  # in the middle of a replay
+        disconnect(runtime, connection_id)
 
 
 def _parse(body: str) -> SocketMessage:
@@ -139,6 +141,10 @@ def _subscribe(runtime: Runtime, connection_id: str, connection: Connection, cha
         if len(connection.channels) >= CHANNELS_PER_CONNECTION:
             raise InvalidRequest(
                 "too_many_channels", f"A connection has at most {CHANNELS_PER_CONNECTION} channels."
+            )
+        if len(subscribers_of(runtime, channel)) >= SUBSCRIBER_LIMIT:
+            raise InvalidRequest(
+                "too_many_subscribers", f"{SUBSCRIBER_LIMIT} connections listen to this channel already."
             )
         _save(runtime, connection_id, connection.but(channels=(*connection.channels, channel)))
     put(
