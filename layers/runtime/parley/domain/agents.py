@@ -14,6 +14,8 @@ NAME_PATTERN = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")
 
 Identifier = Annotated[str, Field(pattern=NAME_PATTERN.pattern)]
 MessagePolicy = Literal["supersede", "queue", "reject"]
+ToolForm = Literal["native", "xml"]
+"""How functions are offered, called and answered: the provider's own way where it has one, or as XML in text."""
 
 WORKSPACE_FUNCTIONS = ("listFiles", "readFile", "writeFile")
 IMAGE_FUNCTIONS = ("generateImage",)
@@ -115,6 +117,7 @@ class Agent(Value):
     moderation: Moderation | None = None
     propose_actions: bool = False
     predefined_messages: tuple[PredefinedMessage, ...] = ()
+    tool_form: ToolForm = "native"
     workspace: bool = False
     images: ImageModel | None = None
     functions: tuple[AgentFunction, ...] = Field(default=(), max_length=MOST_FUNCTIONS)

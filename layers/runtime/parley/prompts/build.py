@@ -2,21 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from parley.domain.agents import Agent, Capabilities
 from parley.domain.messages import Message
 from parley.prompts.concatenated import concatenated_prompt
-from parley.prompts.history import exchanges
-from parley.prompts.prompt import Prompt, PromptMessage, ToolSpec
+from parley.prompts.fit import first_that_fits
+from parley.prompts.history import Exchange, exchanges
+from parley.prompts.prompt import MessageForm, Prompt, PromptMessage, ToolSpec
 from parley.prompts.system_prompt import compose_system_prompt
-from parley.prompts.window import window
+from parley.prompts.window import current_start, window
 from parley.prompts.xml_tools import as_text, tool_instructions
 
 FINAL_ANSWER = "No more functions can be called in this turn. Give your final answer now, from what is known."
 FIRST_TURN = 1
 EARLIER = "Summary of the earlier conversation:"
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What of a prompt stays the same, however much of the conversation it shows."""
+
+    agent: Agent
+    capabilities: Capabilities
+    system_prompt: str
+    context: Sequence[str]
+    offered: tuple[ToolSpec, ...]
+    final: bool
+    form: MessageForm
+
+    @property
+    def native(self) -> bool:
+        """Whether functions are offered and called in the provider's own way."""
+        able = self.capabilities.supports_tool_calls and self.capabilities.supports_conversation
+        return able and self.form == "messages" and self.agent.tool_form == "native"
+
+    def prompt(self, kept: Sequence[Exchange], *, summary: str, file_tree: str) -> Prompt:
+        """The prompt with these exchanges."""
+        messages: list[PromptMessage] = [message for exchange in kept for message in exchange.messages]
+        forgotten = bool(kept) and kept[0].turn > FIRST_TURN
+        earlier = f"{EARLIER}\n{summary.strip()}" if forgotten and summary.strip() else ""
+        system = compose_system_prompt(
+            base=self.system_prompt,
+            file_tree=file_tree,
+            tools="" if self.native else tool_instructions(self.offered),
+            context=[*self.context, earlier, FINAL_ANSWER if self.final else ""],
+        )
+        calls_seen = any(message.tool_calls for message in messages)
+        if not self.native:
+            messages = as_text(messages)
+        whole = self.form == "concatenated" or not self.capabilities.supports_conversation
+        agent = self.agent
+        return Prompt(
+            provider=agent.provider,
+            model=agent.model,
+            capabilities=self.capabilities,
+            system=system,
+            messages=tuple(messages),
+            text=concatenated_prompt(system, messages) if whole else None,
+            tools=self.offered if self.native else (),
+            xml_tools=not self.native and bool(self.offered or agent.functions or calls_seen),
+            settings={name: value for name, value in agent.settings.items() if value is not None},
+        )
 
 
 def build_prompt(  # noqa: PLR0913 - each is a part that a prompt has or has not
@@ -30,6 +79,7 @@ def build_prompt(  # noqa: PLR0913 - each is a part that a prompt has or has not
     system_prompt: str | None = None,
     tools: Sequence[ToolSpec] | None = None,
     final: bool = False,
+    form: MessageForm = "messages",
 ) -> Prompt:
     """The prompt for the agent's next reply; pure, so the same input gives the same prompt.
 
@@ -37,34 +87,38 @@ def build_prompt(  # noqa: PLR0913 - each is a part that a prompt has or has not
     the agent's overrides are merged here. ``summary``: of the earlier conversation, used if the window does
     not reach back to the thread's first turn.
     ``system_prompt`` and ``tools`` replace the agent's. ``final``: ask for an answer without tools.
+    ``form``: "concatenated" puts the whole conversation into one text, whatever the model could take.
+    Raises ProviderRejectedRequest if what has to be said exceeds the model's context.
     """
-    abilities = merge_capabilities(capabilities, agent.capabilities)
     offered = () if final else tuple(agent_tools(agent) if tools is None else tools)
-    native = abilities.supports_tool_calls and abilities.supports_conversation
-    kept = window(exchanges(history), agent.history_window, max_tokens=abilities.max_context_length)
-    messages: list[PromptMessage] = [message for exchange in kept for message in exchange.messages]
-    forgotten = bool(kept) and kept[0].turn > FIRST_TURN
-    earlier = f"{EARLIER}\n{summary.strip()}" if forgotten and summary.strip() else ""
-    system = compose_system_prompt(
-        base=agent.system_prompt if system_prompt is None else system_prompt,
-        file_tree=file_tree,
-        tools="" if native else tool_instructions(offered),
-        context=[*context, earlier, FINAL_ANSWER if final else ""],
+    parts = _Parts(
+        agent=agent,
+        capabilities=merge_capabilities(capabilities, agent.capabilities),
+        system_prompt=agent.system_prompt if system_prompt is None else system_prompt,
+        context=context,
+        offered=offered,
+        final=final,
+        form=form,
     )
-    calls_seen = any(message.tool_calls for message in messages)
-    if not native:
-        messages = as_text(messages)
-    return Prompt(
-        provider=agent.provider,
-        model=agent.model,
-        capabilities=abilities,
-        system=system,
-        messages=tuple(messages),
-        text=None if abilities.supports_conversation else concatenated_prompt(system, messages),
-        tools=offered if native else (),
-        xml_tools=not native and bool(offered or agent.functions or calls_seen),
-        settings={name: value for name, value in agent.settings.items() if value is not None},
-    )
+    kept = window(exchanges(history), agent.history_window)
+    candidates = _shorter_and_shorter(parts, kept, summary, file_tree)
+    return first_that_fits(candidates, parts.capabilities.max_context_length)
+
+
+def _shorter_and_shorter(
+    parts: _Parts, kept: Sequence[Exchange], summary: str, file_tree: str
+) -> Iterator[Prompt]:
+    """What is given up for a small context: the oldest exchanges one by one, then the file tree, then the summary.
+
+    Never what belongs to the current turn.
+    """
+    current = current_start(kept)
+    for start in range(current + 1):
+        yield parts.prompt(kept[start:], summary=summary, file_tree=file_tree)
+    if file_tree:
+        yield parts.prompt(kept[current:], summary=summary, file_tree="")
+    if summary:
+        yield parts.prompt(kept[current:], summary="", file_tree="")
 
 
 def merge_capabilities(provider: Capabilities, overrides: dict[str, Any]) -> Capabilities:

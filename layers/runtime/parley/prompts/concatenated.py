@@ -11,6 +11,10 @@ from parley.prompts.xml_tools import as_text
 STOP_SEQUENCES = ("\nHuman:", "\nUser:")
 """Where such a model would go on to speak for the person."""
 
+RESULTS = "## Tool Execution Results"
+"""Heads what the functions answered that the model called last."""
+GO_ON = "Go on with your reply to the person, from these results."
+
 _SPEAKER = {"user": "Human", "assistant": "Assistant"}
 _STOP = re.compile("|".join(map(re.escape, STOP_SEQUENCES)))
 
@@ -18,12 +22,19 @@ _STOP = re.compile("|".join(map(re.escape, STOP_SEQUENCES)))
 def concatenated_prompt(system: str, messages: Sequence[PromptMessage]) -> str:
     """System prompt, conversation, and the cue for the assistant's next words.
 
-    ``messages`` are of users and the assistant alone (see ``xml_tools.as_text``).
+    ``messages`` are of users and the assistant alone (see ``xml_tools.as_text``). Nobody says the results of
+    calls: those that the model has yet to see are a part of their own at the end.
     """
     parts = [f"System: {system}"] if system else []
-    parts += [f"{_SPEAKER[message.role]}: {message.content}" for message in messages]
+    parts += [_line(message) for message in messages]
+    if messages and messages[-1].internal:
+        parts[-1] = f"{RESULTS}\n\n{messages[-1].content}\n\n{GO_ON}"
     parts.append("Assistant:")
     return "\n\n".join(parts)
+
+
+def _line(message: PromptMessage) -> str:
+    return message.content if message.internal else f"{_SPEAKER[message.role]}: {message.content}"
 
 
 def text_of(prompt: Prompt) -> str:

@@ -32,11 +32,15 @@ def exchanges(history: Sequence[Message]) -> list[Exchange]:
     """Repair the history and cut it into exchanges.
 
     What stands before the first user message is left out: it belongs to an exchange whose beginning is gone.
+    An internal one, which no person wrote, goes on with the exchange that it stands in.
     """
     responses = _responses(history)
     found: list[tuple[int, list[PromptMessage]]] = []
     for position, message in enumerate(history):
-        if message.kind is MessageKind.USER_MESSAGE:
+        if message.kind is MessageKind.USER_MESSAGE and message.internal:
+            if found and message.content.strip():
+                found[-1][1].append(PromptMessage(role="user", content=message.content, internal=True))
+        elif message.kind is MessageKind.USER_MESSAGE:
             if message.content:
                 found.append((message.turn, [PromptMessage(role="user", content=message.content)]))
         elif found:

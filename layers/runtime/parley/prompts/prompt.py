@@ -11,11 +11,16 @@ from parley.domain.messages import ToolCall
 from parley.domain.values import Value
 
 
+MessageForm = Literal["messages", "concatenated"]
+"""How a conversation is put to a model: as an array of messages, or as one text that holds them all."""
+
+
 class PromptMessage(Value):
     """One message of the array.
 
     ``role`` user or assistant: ``content`` (and the assistant's ``tool_calls``). ``role`` tool: the result of
     ``tool_call_id`` (``name``, ``ok``). Each call is answered right behind the message that made it.
+    ``internal``: a user's message that no person wrote, the results of calls as text.
     ``provider_data`` came from ``provider``'s ``model``, and only that one gets it back: see ``Prompt.own_data``.
     """
 
@@ -25,6 +30,7 @@ class PromptMessage(Value):
     tool_call_id: str | None = None
     name: str | None = None
     ok: bool = True
+    internal: bool = False
     provider: str | None = None
     model: str | None = None
     provider_data: dict[str, Any] = Field(default_factory=dict)
@@ -39,8 +45,9 @@ class ToolSpec(Value):
 
 
 class Prompt(Value):
-    """What a model call sends: ``system`` and ``messages``, or ``text`` if the model does not converse.
+    """What a model call sends: ``system`` and ``messages``, or ``text`` instead of both.
 
+    ``text`` is for models that do not converse, and for conversing ones in the older form: one user's message.
     ``xml_tools``: the conversation calls functions in text, so the reply's text may do so too.
     """
 
@@ -53,6 +60,11 @@ class Prompt(Value):
     tools: tuple[ToolSpec, ...] = ()
     xml_tools: bool = False
     settings: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def form(self) -> MessageForm:
+        """Which of the two forms this is."""
+        return "messages" if self.text is None else "concatenated"
 
     def own_data(self, message: PromptMessage) -> dict[str, Any]:
         """The message's ``provider_data`` if the very model that is asked now made it, else nothing."""

@@ -43,7 +43,7 @@ def response_as_text(name: str, content: str, *, ok: bool) -> str:
 
 
 def as_text(messages: Sequence[PromptMessage]) -> list[PromptMessage]:
-    """The conversation in user and assistant messages alone; the results of one reply share a message."""
+    """The conversation in user and assistant messages alone; the results of one reply share an internal message."""
     plain: list[PromptMessage] = []
     after_result = False
     for message in messages:
@@ -52,7 +52,7 @@ def as_text(messages: Sequence[PromptMessage]) -> list[PromptMessage]:
             if after_result:
                 plain[-1] = plain[-1].but(content=f"{plain[-1].content}\n{text}")
             else:
-                plain.append(PromptMessage(role="user", content=text))
+                plain.append(PromptMessage(role="user", content=text, internal=True))
         elif message.tool_calls:
             lines = [message.content, *(call_as_text(call) for call in message.tool_calls)]
             plain.append(message.but(content="\n".join(line for line in lines if line), tool_calls=()))

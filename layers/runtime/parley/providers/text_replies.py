@@ -42,9 +42,14 @@ class TextReplies:
     def stream(self, prompt: Prompt) -> Iterator[Delta]:
         """The provider's deltas, read as text where the prompt asked for text."""
         deltas = self._provider.stream(prompt)
-        if prompt.capabilities.supports_conversation and not prompt.xml_tools:
+        if not _spoken(prompt) and not prompt.xml_tools:
             return deltas
         return _read(prompt, deltas)
+
+
+def _spoken(prompt: Prompt) -> bool:
+    """Whether the model was given one text to go on with."""
+    return prompt.text is not None or not prompt.capabilities.supports_conversation
 
 
 def _read(prompt: Prompt, deltas: Iterator[Delta]) -> Iterator[Delta]:
@@ -76,7 +81,7 @@ class _Reply:
     """One reply: its calls in one count, and no blank text around them."""
 
     def __init__(self, prompt: Prompt) -> None:
-        self._spoken = None if prompt.capabilities.supports_conversation else SpokenReply()
+        self._spoken = SpokenReply() if _spoken(prompt) else None
         self._calls = TextCalls() if prompt.xml_tools else None
         self._count = 0
         self._native: dict[int, int] = {}
