@@ -85,15 +85,17 @@ def open_folder(data: Path, choices: Choices, clock: Any = None) -> Installation
         interpreter = _interpreter(database, clock, choices.workers)
         store = SqliteStore(database, clock)
         hub = SocketHub()
-        functions = FunctionRegistry(store, clock, modules=choices.packs)
+        blobs = FolderBlobs(data / "blobs", synchronous=choices.synchronous)
+        providers = ProviderRegistry(choices.secrets, sleep=clock.sleep)
+        functions = FunctionRegistry(store, clock, modules=choices.packs, blobs=blobs, image_makers=providers)
         functions.classes()  # a pack that cannot be loaded is told now, not in the middle of a turn
         runtime = Runtime(
             store=store,
-            blobs=FolderBlobs(data / "blobs", synchronous=choices.synchronous),
+            blobs=blobs,
             orchestrator=EmbeddedOrchestrator(interpreter, MACHINE),
             pusher=hub,
             clock=clock,
-            providers=ProviderRegistry(choices.secrets, sleep=clock.sleep),
+            providers=providers,
             functions=functions,
             settings=choices.settings,
         )

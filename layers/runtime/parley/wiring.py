@@ -87,9 +87,11 @@ def aws_runtime(environment: Any, *, clock: Clock | None = None) -> Runtime:
     settings = secrets.SsmSecrets(
         clients.ssm(session), environment.get("PARLEY_SECRETS_PREFIX", "/parley"), clock
     )
+    objects = blobs.S3Blobs(clients.s3(session), environment.get("PARLEY_BUCKET", ""))
+    models = ProviderRegistry(_EnvironmentFirst(environment, settings), sleep=clock.sleep)
     return Runtime(
         store=table,
-        blobs=blobs.S3Blobs(clients.s3(session), environment.get("PARLEY_BUCKET", "")),
+        blobs=objects,
         orchestrator=orchestrator.StepFunctionsOrchestrator(
             clients.stepfunctions(session), environment.get("PARLEY_STATE_MACHINE_ARN", "")
         ),
@@ -99,8 +101,14 @@ def aws_runtime(environment: Any, *, clock: Clock | None = None) -> Runtime:
             )
         ),
         clock=clock,
-        providers=ProviderRegistry(_EnvironmentFirst(environment, settings), sleep=clock.sleep),
-        functions=FunctionRegistry(table, clock, modules=_modules(environment.get("PARLEY_PACKS", ""))),
+        providers=models,
+        functions=FunctionRegistry(
+            table,
+            clock,
+            modules=_modules(environment.get("PARLEY_PACKS", "")),
+            blobs=objects,
+            image_makers=models,
+        ),
         settings=_settings(environment, chunk_milliseconds=150),
     )
 

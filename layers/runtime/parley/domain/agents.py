@@ -86,10 +86,16 @@ class Moderation(Value):
 
 
 class ImageModel(Value):
-    """Who makes an agent's pictures. ``settings`` (size, quality, …) go along with each request."""
+    """Who makes an agent's pictures, and how. What a provider has no word for is not sent.
+
+    ``size`` in pixels, such as "1024x1024"; ``aspect_ratio`` such as "16:9"; ``settings`` are the provider's own.
+    """
 
     provider: str
     model: str
+    size: str | None = None
+    aspect_ratio: str | None = None
+    quality: str | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
 
 

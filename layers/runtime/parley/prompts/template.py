@@ -1,7 +1,8 @@
 """Templates over a call's arguments: ``{name}``, ``{name.part}``, ``{name.count}``, ``{name|if missing}``.
 
-Owns the form. Paths go through JSON objects only, never through Python attributes; a value is put in as it
-is and not read again; a placeholder that names nothing stays visible.
+``count`` is that of a list's entries, or of a text's characters. Owns the form. Paths go through JSON objects only,
+never through Python attributes; a value is put in as it is and not read again; a placeholder that names nothing
+stays visible.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def _look_up(arguments: Mapping[str, Any], path: list[str]) -> Any:
     for name in path:
         if isinstance(found, Mapping) and name in found:
             found = found[name]
-        elif name == "count" and isinstance(found, list | tuple | Mapping):
+        elif name == "count" and isinstance(found, list | tuple | Mapping | str):
             found = len(found)
         else:
             return _MISSING

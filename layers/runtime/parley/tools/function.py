@@ -19,7 +19,7 @@ A pack is a module with ``functions()``, which returns its classes; it registers
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -28,6 +28,8 @@ from pydantic import BaseModel, ConfigDict
 from parley.domain.agents import AgentFunction, ClassFunction
 from parley.tools.data import ProjectData
 from parley.tools.schema import parameters_of
+from parley.turns.files import ProjectFiles
+from parley.turns.model_ports import Image
 from parley.turns.ports import Clock
 
 
@@ -54,7 +56,8 @@ class FunctionContext:
     """Who calls, and what the function may use.
 
     ``idempotency_key`` is the same whenever the same call runs again: hand it to outside systems, and keep it
-    with what was changed.
+    with what was changed. ``files`` are the project's workspace; ``imagine`` makes a picture with the agent's image
+    model, and raises a ProviderError. Both are None where the installation or the agent has none.
     """
 
     user_id: str
@@ -64,6 +67,8 @@ class FunctionContext:
     idempotency_key: str
     data: ProjectData
     clock: Clock
+    files: ProjectFiles | None = None
+    imagine: Callable[[str], Image] | None = None
 
 
 class Function(ABC):

@@ -15,14 +15,18 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from parley.domain.agents import ImageModel
 from parley.domain.errors import ParleyError
+from parley.tools import builtin
 from parley.tools.data import ProjectData
 from parley.tools.function import Function, FunctionContext, FunctionFailed, FunctionResult, pack_of
 from parley.tools.results import clean_content, clean_data
 from parley.tools.schema import parameters_of
 from parley.tools.validation import validation_failed
+from parley.turns.files import ProjectFiles
 from parley.turns.function_ports import FunctionCall, FunctionOutcome, FunctionSpec
-from parley.turns.ports import Clock, Store
+from parley.turns.model_ports import Image, ImageMakers, ImageOptions
+from parley.turns.ports import Blobs, Clock, Store
 
 ENTRY_POINTS = "parley.functions"
 _LOG = logging.getLogger("parley.functions")
@@ -36,7 +40,8 @@ class FunctionRegistry:
     """Implements the Functions port.
 
     Classes come from the entry points, from ``functions()`` of each of ``modules``, and from
-    ``classes``. They are looked for at the first use, once.
+    ``classes``. They are looked for at the first use, once. With ``blobs``, where workspace files lie, there are
+    the runtime's own as well; ``image_makers`` make their pictures.
     """
 
     def __init__(
@@ -46,11 +51,15 @@ class FunctionRegistry:
         modules: Sequence[str] = (),
         *,
         classes: Iterable[type[Function]] = (),
+        blobs: Blobs | None = None,
+        image_makers: ImageMakers | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._modules = tuple(modules)
-        self._given = tuple(classes)
+        self._given = (*classes, *(builtin.functions() if blobs is not None else ()))
+        self._blobs = blobs
+        self._image_makers = image_makers
         self._lock = threading.Lock()
         self._found: dict[str, type[Function]] | None = None
         self._specs: dict[str, FunctionSpec] = {}
@@ -138,7 +147,16 @@ class FunctionRegistry:
             idempotency_key=call.idempotency_key,
             data=ProjectData(self._store, call.project_id, pack_of(function)),
             clock=self._clock,
+            files=None if self._blobs is None else ProjectFiles(self._blobs, call.project_id),
+            imagine=self._imagine(call.images),
         )
+
+    def _imagine(self, model: ImageModel | None) -> Callable[[str], Image] | None:
+        makers = self._image_makers
+        if makers is None or model is None:
+            return None
+        options = ImageOptions(**model.model_dump(exclude={"provider"}))
+        return lambda prompt: makers.image_maker(model.provider).imagine(prompt, options)
 
 
 def _read(function: type[Function], arguments: dict[str, Any]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from parley.domain import keys
 from parley.domain.errors import InvalidRequest, TooLarge
@@ -23,6 +24,11 @@ class FileInfo(NamedTuple):
     path: str
     size: int
     modified_at: float
+
+
+def file_link(project_id: str, path: str) -> str:
+    """The route of a file, to be read by any member of the project."""
+    return f"/api/projects/{quote(project_id, safe='')}/files/{quote(path)}"
 
 
 class ProjectFiles:

@@ -6,12 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from parley.domain.agents import ImageModel
+
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
     """A call to a registered function class.
 
-    ``idempotency_key`` is for outside systems: it repeats when the call does.
+    ``idempotency_key`` is for outside systems: it repeats when the call does. ``images``: who makes the agent's
+    pictures.
     """
 
     class_name: str
@@ -21,6 +24,7 @@ class FunctionCall:
     agent_id: str
     thread_id: str
     idempotency_key: str
+    images: ImageModel | None = None
 
 
 @dataclass(frozen=True, slots=True)

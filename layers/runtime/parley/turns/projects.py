@@ -10,9 +10,9 @@ from typing import assert_never
 from pydantic import Field
 
 from parley.domain import keys
-from parley.domain.agents import Agent, AgentFunction, ClassFunction, SubagentFunction
+from parley.domain.agents import MOST_FUNCTIONS, Agent, AgentFunction, ClassFunction, SubagentFunction
 from parley.domain.conversation import Conversation
-from parley.domain.errors import InvalidRequest, NotFound
+from parley.domain.errors import InvalidRequest, NotFound, ProviderNotConfigured
 from parley.domain.values import Value
 from parley.turns import conversations
 from parley.turns.function_ports import Functions
@@ -142,8 +142,15 @@ def _ready_agent(functions: Functions, body: str) -> Agent:
 
 
 def with_class_facts(functions: Functions, agent: Agent) -> Agent:
-    """The agent with description, parameters and confirmation of its functions filled in from their classes."""
-    return agent.but(functions=tuple(_filled(functions, function) for function in agent.functions))
+    """The agent as it works: the runtime's functions that it has switched on beside its own (one of its own of the
+    same name wins), and description, parameters and confirmation of all filled in from their classes.
+    """
+    brought = [
+        AgentFunction(name=name, implementation=ClassFunction(class_name=name))
+        for name in agent.runtime_functions()
+        if agent.function(name) is None and functions.spec(name) is not None
+    ]
+    return agent.but(functions=tuple(_filled(functions, each) for each in (*agent.functions, *brought)))
 
 
 def _filled(functions: Functions, function: AgentFunction) -> AgentFunction:
@@ -170,11 +177,23 @@ def put_agent(runtime: Runtime, project_id: str, agent: Agent) -> Agent:
     """Add or replace an agent. Raises InvalidRequest if it names what is not there."""
     for function in agent.functions:
         _require_implementation(runtime, project_id, agent.agent_id, function)
+    if len(with_class_facts(runtime.functions, agent).functions) > MOST_FUNCTIONS:
+        words = f"functions: at most {MOST_FUNCTIONS}, those of workspace and images included."
+        raise InvalidRequest("invalid_request", words)
     if agent.provider not in runtime.providers.names():
         known = ", ".join(runtime.providers.names())
         raise InvalidRequest("invalid_request", f"provider: {agent.provider} is not one of {known}.")
+    if agent.images is not None:
+        _require_image_maker(runtime, agent.images.provider)
     put(runtime, keys.project_partition(project_id), keys.agent(agent.agent_id), agent, if_version=None)
     return agent
+
+
+def _require_image_maker(runtime: Runtime, name: str) -> None:
+    try:
+        runtime.providers.image_maker(name)
+    except ProviderNotConfigured as error:
+        raise InvalidRequest("invalid_request", f"images.provider: {error.message}.") from None
 
 
 def _require_implementation(

@@ -108,5 +108,6 @@ def _run(
             agent_id=opened.agent.agent_id,
             thread_id=opened.scope.thread_id,
             idempotency_key=opened.proposal_id if confirmed else opened.call.tool_call_id,
+            images=opened.agent.images,
         )
     )
