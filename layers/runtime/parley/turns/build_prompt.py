@@ -11,13 +11,14 @@ from parley.domain.errors import TurnGivenUp
 from parley.domain.messages import Message
 from parley.domain.protocol import open_turn
 from parley.prompts.build import build_prompt as compose
-from parley.prompts.prompt import Prompt
+from parley.prompts.prompt import MessageForm, Prompt
 from parley.turns import conversations, history
 from parley.turns.accepted import AcceptedMessage, mark_applied, read_accepted
 from parley.turns.event_log import EventLog
 from parley.turns.predefined import with_content
 from parley.turns.projects import get_agent
 from parley.turns.records import put_once
+from parley.turns.rollout_ports import PromptFacts
 from parley.turns.runtime import Runtime
 from parley.turns.task import Scope, Task, enter
 
@@ -108,6 +109,21 @@ def _prompt(runtime: Runtime, scope: Scope, agent: Agent, messages: list[Message
         system_prompt=scope.subthread.system_prompt if scope.subthread else None,
         context=_context(runtime, scope, agent),
         final=final,
+        form=_form(runtime, scope, agent),
+    )
+
+
+def _form(runtime: Runtime, scope: Scope, agent: Agent) -> MessageForm:
+    conversation = scope.conversation
+    return runtime.flags.message_form(
+        PromptFacts(
+            provider=agent.provider,
+            model=agent.model,
+            agent_id=agent.agent_id,
+            project_id=conversation.project_id,
+            user_id=conversation.user_id,
+            thread_id=conversation.thread_id,
+        )
     )
 
 

@@ -14,11 +14,12 @@ from parley.domain.protocol import count_calls
 from parley.prompts.prompt import Prompt
 from parley.turns import conversations, history
 from parley.turns.event_log import EventLog
+from parley.turns.model_call import ask
 from parley.turns.model_ports import TextDelta
 from parley.turns.projects import get_agent
 from parley.turns.records import load
 from parley.turns.runtime import Runtime, Settings
-from parley.turns.streaming import Interrupted, ReplyDraft, Streamer, run_stream
+from parley.turns.streaming import Interrupted, ReplyDraft, Streamer
 from parley.turns.task import Scope, Task, enter, open_log
 
 CALL_LIMIT = 40
@@ -128,8 +129,6 @@ def _attempt(task: Task) -> int:
 
 def _stream(runtime: Runtime, task: Task, prompt: Prompt, streamer: Streamer) -> ReplyDraft:
     """The whole reply; a short Retry-After before any text is waited out here, once."""
-    provider = runtime.providers.get(prompt.provider)
-
     def may_go_on() -> bool:
         try:
             return not enter(runtime, task).conversation.cancelled
@@ -137,7 +136,7 @@ def _stream(runtime: Runtime, task: Task, prompt: Prompt, streamer: Streamer) ->
             return False
 
     try:
-        return run_stream(provider.stream(prompt), streamer, runtime.settings, may_go_on)
+        return ask(runtime, prompt, streamer, may_go_on)
     except RetryableProviderError as error:
         wait = error.retry_after
         if (
@@ -148,7 +147,7 @@ def _stream(runtime: Runtime, task: Task, prompt: Prompt, streamer: Streamer) ->
         ):
             raise
     runtime.clock.sleep(wait)
-    return run_stream(provider.stream(prompt), streamer, runtime.settings, may_go_on)
+    return ask(runtime, prompt, streamer, may_go_on)
 
 
 def _message(

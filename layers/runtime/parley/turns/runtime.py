@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from parley.turns.function_ports import Functions
 from parley.turns.model_ports import Providers
 from parley.turns.ports import Blobs, Clock, Orchestrator, Pusher, Store
+from parley.turns.rollout_ports import Flags, Meter, NoFlags, NoMeter
 
 DAY = 86_400.0
 
@@ -41,3 +42,5 @@ class Runtime:
     providers: Providers
     functions: Functions
     settings: Settings = field(default_factory=Settings)
+    flags: Flags = field(default_factory=NoFlags)
+    meter: Meter = field(default_factory=NoMeter)
