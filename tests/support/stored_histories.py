@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from parley.domain.messages import Message, MessageKind, ToolCall
 
-PROVIDERS = ("openai", "anthropic", "google", "bedrock", "deepseek", "scripted")
+PROVIDERS = ("openai", "anthropic", "google", "bedrock", "deepseek", "openrouter", "scripted")
 MODELS = ("model-a", "model-b")
 WIRE_IDS = ("", "functions.x:0", "call_1", "toolu_01", "x" * 70, "é", None)
 
@@ -36,6 +36,9 @@ _data = st.one_of(
         st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=3),
     ),
     st.just({"reasoning_content": "hm"}),
+    st.just(
+        {"reasoning_details": [{"type": "reasoning.encrypted", "data": "x", "id": "call_1", "index": 0}]}
+    ),
 )
 
 

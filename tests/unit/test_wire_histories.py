@@ -10,13 +10,38 @@ from hypothesis import strategies as st
 from parley.domain.agents import Agent, AgentFunction, ClassFunction
 from parley.prompts.build import build_prompt
 from parley.providers.endpoints import endpoints
-from parley.providers.wire import gemini, openai_responses
-from tests.support import wire_rules_gemini, wire_rules_openai_responses
+from parley.providers.wire import (
+    gemini,
+    ollama_chat,
+    ollama_generate,
+    openai_chat,
+    openai_responses,
+    replicate,
+    text_generation,
+)
+from parley.providers.wire.kept_reasoning import KeptReasoning
+from tests.support import (
+    wire_rules_deepseek,
+    wire_rules_gemini,
+    wire_rules_ollama_chat,
+    wire_rules_one_text,
+    wire_rules_openai_chat,
+    wire_rules_openai_responses,
+    wire_rules_openrouter,
+)
 from tests.support.stored_histories import MODELS, stored_histories
 
 TARGETS: dict[str, tuple[str, Any, ModuleType]] = {
     "google": ("google", gemini, wire_rules_gemini),
     "openai over responses": ("openai", openai_responses, wire_rules_openai_responses),
+    "openai over completions": ("openai", openai_chat, wire_rules_openai_chat),
+    "deepseek": ("deepseek", KeptReasoning("reasoning_content", required=True), wire_rules_deepseek),
+    "openrouter": ("openrouter", KeptReasoning("reasoning_details"), wire_rules_openrouter),
+    "ollama conversing": ("ollama", ollama_chat, wire_rules_ollama_chat),
+    "huggingface conversing": ("huggingface", openai_chat, wire_rules_openai_chat),
+    "ollama": ("ollama", ollama_generate, wire_rules_one_text),
+    "huggingface": ("huggingface", text_generation, wire_rules_one_text),
+    "replicate": ("replicate", replicate, wire_rules_one_text),
 }
 """Target → provider, its wire, the rules of that wire."""
 
@@ -25,6 +50,8 @@ OVERRIDES: list[dict[str, Any]] = [
     {"supports_tool_calls": False},
     {"supports_system_messages": False},
     {"supports_conversation": False},
+    {"supports_conversation": True},
+    {"supports_tool_calls": True, "supports_system_messages": True},
     {"custom_format": "standard"},
 ]
 WEATHER = AgentFunction(

@@ -92,7 +92,10 @@ def test_a_tool_without_parameters_gets_an_empty_schema() -> None:
 )
 def test_names_that_the_wire_refuses_are_mapped(name: str, sent: str) -> None:
     call = ToolCall(tool_call_id="call_1", name=name)
-    message = encode(prompt(messages=(PromptMessage(role="assistant", tool_calls=(call,)),)))["messages"][1]
+    asked = PromptMessage(role="user", content="Hi")
+    message = encode(prompt(messages=(asked, PromptMessage(role="assistant", tool_calls=(call,)))))[
+        "messages"
+    ][2]
     assert message["tool_calls"][0]["function"]["name"] == sent
     assert message["content"] is None
 

@@ -7,11 +7,13 @@ no ids that a result could name: results follow their calls in order, with the f
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from parley.domain.errors import StreamCut
 from parley.prompts.prompt import Prompt, PromptMessage
+from parley.providers.wire.chat_turns import chat_messages
 from parley.providers.wire.ndjson import decode_objects
 from parley.providers.wire.ollama_common import check, decode_error, settings_of, usage_of
 from parley.providers.wire.shapes import as_list, as_object
@@ -19,6 +21,7 @@ from parley.turns.model_ports import Delta, Finish, TextDelta, ToolArgumentsDelt
 
 __all__ = ["decode_error", "decode_stream", "encode", "path"]
 
+_ANY = re.compile(r".*", re.DOTALL)
 UNNAMED = "unnamed"
 """Stands for a name that a history has not."""
 
@@ -46,24 +49,17 @@ def encode(prompt: Prompt) -> dict[str, Any]:
 
 
 def _messages(prompt: Prompt) -> list[dict[str, Any]]:
-    if prompt.text is not None:
-        return [{"role": "user", "content": prompt.text}]
-    messages = [_message(message) for message in prompt.messages]
-    if not prompt.system:
-        return messages
-    if prompt.capabilities.supports_system_messages:
-        return [{"role": "system", "content": prompt.system}, *messages]
-    if messages and messages[0]["role"] == "user":
-        first = {"role": "user", "content": f"{prompt.system}\n\n{messages[0]['content']}"}
-        return [first, *messages[1:]]
-    return [{"role": "user", "content": prompt.system}, *messages]
+    messages = [_message(message) for message in chat_messages(prompt, _ANY)]
+    if prompt.text is None and prompt.system and prompt.capabilities.supports_system_messages:
+        messages.insert(0, {"role": "system", "content": prompt.system})
+    return messages
 
 
 def _message(message: PromptMessage) -> dict[str, Any]:
     if message.role == "tool":
         return {"role": "tool", "content": message.content, "tool_name": message.name or UNNAMED}
     sent: dict[str, Any] = {"role": message.role}
-    if message.content or not message.tool_calls:
+    if message.content.strip() or not message.tool_calls:
         sent["content"] = message.content
     if message.tool_calls:
         sent["tool_calls"] = [

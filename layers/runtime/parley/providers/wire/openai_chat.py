@@ -16,7 +16,7 @@ from typing import Any
 from parley.domain.errors import RetryableProviderError, StreamCut
 from parley.domain.messages import ToolCall, Usage
 from parley.prompts.prompt import Prompt, PromptMessage
-from parley.providers.wire.call_ids import with_sent_ids
+from parley.providers.wire.chat_turns import chat_messages
 from parley.providers.wire.ndjson import object_in
 from parley.providers.wire.openai_errors import decode_error, stream_error
 from parley.providers.wire.reasoning import Reasoning
@@ -93,36 +93,27 @@ def encode(
 def _messages(
     prompt: Prompt, with_calls: Callable[[PromptMessage], dict[str, Any]] | None
 ) -> list[dict[str, Any]]:
-    if prompt.text is not None:
-        return [{"role": "user", "content": prompt.text}]
-    messages = []
-    for message in with_sent_ids(prompt, _IDS):
+    messages: list[dict[str, Any]] = []
+    if prompt.text is None and prompt.system and prompt.capabilities.supports_system_messages:
+        messages.append({"role": "system", "content": prompt.system})
+    for message in chat_messages(prompt, _IDS):
         more = with_calls(message) if with_calls and message.tool_calls else {}
         messages.append(_message(message) | more)
-    if not prompt.system:
-        return messages
-    if prompt.capabilities.supports_system_messages:
-        return [{"role": "system", "content": prompt.system}, *messages]
-    if messages and messages[0]["role"] == "user":
-        first = {"role": "user", "content": f"{prompt.system}\n\n{messages[0]['content']}"}
-        return [first, *messages[1:]]
-    return [{"role": "user", "content": prompt.system}, *messages]
+    return messages
 
 
 def _message(message: PromptMessage) -> dict[str, Any]:
     match message.role:
-        case "user":
-            return {"role": "user", "content": message.content}
         case "assistant" if message.tool_calls:
             return {
                 "role": "assistant",
-                "content": message.content or None,
+                "content": message.content if message.content.strip() else None,
                 "tool_calls": [_call(call) for call in message.tool_calls],
             }
-        case "assistant":
-            return {"role": "assistant", "content": message.content}
         case "tool":
             return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}
+        case role:
+            return {"role": role, "content": message.content}
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
