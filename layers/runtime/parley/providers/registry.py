@@ -59,7 +59,9 @@ class ProviderRegistry:
                 self._moderators[row.name] = HttpModerator(connection, row.moderation)
             if row.images is not None:
                 self._image_makers[row.name] = HttpImageMaker(connection, row.images)
-        providers += [self._bedrock, ScriptedProvider(sleep)]
+        scripted = ScriptedProvider(sleep)
+        self._moderators[scripted.name] = scripted
+        providers += [self._bedrock, scripted]
         self._providers = {provider.name: TextReplies(provider) for provider in providers}
 
     def get(self, name: str) -> Provider:

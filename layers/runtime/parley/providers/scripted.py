@@ -20,7 +20,7 @@ from parley.domain.messages import Usage
 from parley.prompts.prompt import Prompt
 from parley.providers.demo_rules import answer
 from parley.providers.script import ScriptedCall, ScriptedError, Step, choose_step, read_script
-from parley.turns.model_ports import Delta, Finish, TextDelta, ToolArgumentsDelta, ToolCallStart
+from parley.turns.model_ports import Delta, Finish, Moderated, TextDelta, ToolArgumentsDelta, ToolCallStart
 
 _WORDS = re.compile(r"\s*\S+\s*|\s+")
 _LONGEST_PIECE = 2000
@@ -44,6 +44,11 @@ class ScriptedProvider:
     def is_configured(self) -> bool:
         """It needs nothing."""
         return True
+
+    def moderate(self, text: str) -> Moderated:
+        """Flags what says so itself, for tests and demonstrations: a text with the word ``[flagged]`` in it."""
+        flagged = "[flagged]" in text
+        return Moderated(flagged, ("demonstration",) if flagged else ())
 
     def stream(self, prompt: Prompt) -> Iterator[Delta]:
         """See the port."""

@@ -11,10 +11,13 @@ from parley.domain.errors import TurnGivenUp
 from parley.domain.messages import Message
 from parley.domain.protocol import open_turn
 from parley.prompts.build import build_prompt as compose
+from parley.prompts.file_tree import file_tree
 from parley.prompts.prompt import MessageForm, Prompt
 from parley.turns import conversations, history
 from parley.turns.accepted import AcceptedMessage, mark_applied, read_accepted
 from parley.turns.event_log import EventLog
+from parley.turns.files import ProjectFiles
+from parley.turns.moderation import refuse_if_flagged, without_flagged
 from parley.turns.predefined import with_content
 from parley.turns.projects import get_agent
 from parley.turns.records import put_once
@@ -22,6 +25,8 @@ from parley.turns.rollout_ports import PromptFacts
 from parley.turns.runtime import Runtime
 from parley.turns.task import Scope, Task, enter
 
+FILES_LOOKED_AT = 1_000
+"""For a prompt's file tree: one request to S3."""
 END_COMMAND = "/end"
 """The message that completes a thread instead of being answered."""
 
@@ -43,7 +48,7 @@ def build_prompt(runtime: Runtime, task: Task) -> dict[str, Any]:
         scope, seq = _open(runtime, task, scope, agent, accepted)
     if scope.conversation.cancelled:
         return _next("RecordReply", scope, seq=seq)
-    return _next("InvokeModel", scope, _compose(runtime, scope, agent), seq)
+    return _next("InvokeModel", scope, _compose(runtime, task, scope, agent), seq)
 
 
 def _next(state: str, scope: Scope, step: int = 0, seq: int | None = None) -> dict[str, Any]:
@@ -82,13 +87,16 @@ def _open(
     return opened, log.last_seq
 
 
-def _compose(runtime: Runtime, scope: Scope, agent: Agent) -> int:
+def _compose(runtime: Runtime, task: Task, scope: Scope, agent: Agent) -> int:
     """The step that the model is asked for next, its prompt stored."""
     messages = history.recent(runtime, scope, agent.history_window)
     step = history.current_step(messages, scope.turn)
     if any(m.turn == scope.turn and m.step == step and m.role == "assistant" for m in messages):
         return step
-    prompt = _prompt(runtime, scope, agent, messages, final=step > agent.max_iterations)
+    if step == 1 and refuse_if_flagged(runtime, task, scope, agent, messages):
+        return step
+    shown = without_flagged(messages)
+    prompt = _prompt(runtime, scope, agent, shown, final=step > agent.max_iterations)
     put_once(
         runtime,
         scope.partition,
@@ -107,6 +115,7 @@ def _prompt(runtime: Runtime, scope: Scope, agent: Agent, messages: list[Message
         messages,
         summary=scope.conversation.summary if scope.subthread is None else "",
         system_prompt=scope.subthread.system_prompt if scope.subthread else None,
+        file_tree=_file_tree(runtime, scope, agent),
         context=_context(runtime, scope, agent),
         final=final,
         form=_form(runtime, scope, agent),
@@ -125,6 +134,14 @@ def _form(runtime: Runtime, scope: Scope, agent: Agent) -> MessageForm:
             thread_id=conversation.thread_id,
         )
     )
+
+
+def _file_tree(runtime: Runtime, scope: Scope, agent: Agent) -> str:
+    """The project's files, if the agent works with them: one listing, whatever their number."""
+    if not agent.workspace:
+        return ""
+    found = ProjectFiles(runtime.blobs, scope.conversation.project_id).list(limit=FILES_LOOKED_AT)
+    return file_tree((file.path for file in found), more=len(found) == FILES_LOOKED_AT)
 
 
 def _context(runtime: Runtime, scope: Scope, agent: Agent) -> list[str]:

@@ -14,6 +14,7 @@ from parley.turns import conversations, history
 from parley.turns.calls import OpenCall, decision_of, read_proposal, respond, settle
 from parley.turns.event_log import EventLog
 from parley.turns.function_ports import FunctionOutcome
+from parley.turns.moderation import is_refusal
 from parley.turns.projects import get_agent
 from parley.turns.records import Stored, load, put
 from parley.turns.runtime import Runtime
@@ -72,7 +73,7 @@ def finish(runtime: Runtime, task: Task, scope: Scope, log: EventLog, reply: Mes
     conversation = scope.conversation
     ref = reply_ref(conversation.thread_id, scope.turn) if reply else None
     summary = conversation.summary
-    if reply:
+    if reply and not is_refusal(reply):
         asked = load(runtime, scope.partition, keys.message(scope.thread_id, scope.turn, 0), Message)
         summary = rolled(summary, asked.value.content if asked else "", reply.content)
     now = runtime.clock.now()

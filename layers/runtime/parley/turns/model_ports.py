@@ -157,3 +157,7 @@ class ImageMakers(Protocol):
     def image_maker(self, name: str) -> ImageMaker:
         """Raises ProviderNotConfigured, naming those that exist, if the provider makes no images."""
         ...
+
+
+class InstalledProviders(Providers, Moderators, ImageMakers, Protocol):
+    """Everything that this installation's providers can do."""

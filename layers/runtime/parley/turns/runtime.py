@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from parley.turns.function_ports import Functions
-from parley.turns.model_ports import Providers
+from parley.turns.model_ports import InstalledProviders
 from parley.turns.ports import Blobs, Clock, Orchestrator, Pusher, Store
 from parley.turns.rollout_ports import Flags, Meter, NoFlags, NoMeter
 
@@ -39,7 +39,7 @@ class Runtime:
     orchestrator: Orchestrator
     pusher: Pusher
     clock: Clock
-    providers: Providers
+    providers: InstalledProviders
     functions: Functions
     settings: Settings = field(default_factory=Settings)
     flags: Flags = field(default_factory=NoFlags)
