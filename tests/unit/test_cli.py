@@ -295,6 +295,16 @@ def test_a_message_that_begins_again_says_so_and_is_whole_in_the_end():
     ) == ["agent  Goo", "       (interrupted, trying again)", "agent  Good day"]
 
 
+def test_a_message_that_goes_on_behind_another_line_keeps_its_column():
+    assert shown(
+        event(1, message_id="m", offset=0, text="one "),
+        event(2, "RunContinued", generation=2),
+        event(3, message_id="m", offset=4, text="two "),
+        event(4, message_id="m", offset=8, text="three"),
+        event(5, "TurnCancelled", turn=1),
+    ) == ["agent  one ", "       · continued as run 2", "       two three", "       ✗ cancelled"]
+
+
 def test_a_message_without_pieces_is_shown_when_it_ends():
     assert shown(event(1, "MessageEnd", message_id="m", content="All at once")) == ["agent  All at once"]
     assert shown(event(1, "MessageEnd", message_id="m", content="")) == []
@@ -325,6 +335,7 @@ def test_nothing_that_is_said_commands_the_terminal():
     lines = shown(event(1, "MessageEnd", message_id="m", content="a\x1b[31mred\x07\r\x9b2J"))
     assert lines == ["agent  a[31mred2J"]
     assert clean("tab\tline\nend") == "tab\tline\nend"
+    assert clean("pay \u202e001\u202c \u2066to\u2069 שלום") == "pay 001 to שלום"
 
 
 def test_long_text_is_shortened():

@@ -8,8 +8,9 @@ from typing import TextIO
 from parley.cli.failure import CommandFailed
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
-# What a model or a function says is text, never a command to the terminal.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# What a model or a function says is text, never a command to the terminal; nor may it turn around what stands
+# beside it, such as the question that somebody is about to approve. Right-to-left text needs none of these.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class OutputFailed(CommandFailed):

@@ -186,9 +186,9 @@ class Transcript:
 
     def _show_more(self, message: _Message) -> None:
         pad = " " * (_LABEL + 2 * message.indent)
-        if message.shown == 0:
+        if message.shown == 0 or not self._line_is_open:  # the first piece, or behind a line of something else
             self._end_line()
-            self._terminal.write(self._margin(message.label, message.indent))
+            self._terminal.write(self._margin(message.label, message.indent) if message.shown == 0 else pad)
             self._line_is_open = True
         text = clean(message.text[message.shown :])
         self._terminal.write(text.replace("\n", "\n" + pad))
