@@ -186,7 +186,8 @@ class Transcript:
 
     def _show_more(self, message: _Message) -> None:
         pad = " " * (_LABEL + 2 * message.indent)
-        if message.shown == 0 or not self._line_is_open:  # the first piece, or behind a line of something else
+        # The first piece, or one behind a line of something else.
+        if message.shown == 0 or not self._line_is_open:
             self._end_line()
             self._terminal.write(self._margin(message.label, message.indent) if message.shown == 0 else pad)
             self._line_is_open = True
