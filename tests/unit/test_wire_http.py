@@ -9,6 +9,7 @@ import pytest
 
 from parley.domain.errors import (
     ProviderNotConfigured,
+    ProviderRejectedRequest,
     ProviderTimeout,
     ProviderUnauthorized,
     ProviderUnavailable,
@@ -62,7 +63,7 @@ def test_a_key_or_a_base_url_configures_a_provider() -> None:
 
 
 def test_a_provider_that_is_not_there_is_answered_with_those_that_are() -> None:
-    with pytest.raises(ProviderNotConfigured, match="google, .*openai, .*scripted"):
+    with pytest.raises(ProviderNotConfigured, match=r"google, .*openai, .*scripted"):
         registry(lambda request: httpx.Response(200)).get("nope")
 
 
@@ -98,6 +99,46 @@ def test_the_token_limit_has_the_name_that_the_server_knows() -> None:
     assert "max_tokens" not in at_home
     assert named == at_home
     assert elsewhere["max_tokens"] == 5
+
+
+TWO = b'data: {"type": "response.completed", "response": {"status": "completed"}}\n\n' + DONE
+"""Ends a reply on either of OpenAI's wires."""
+
+
+@pytest.mark.parametrize(
+    ("agent", "installation", "path"),
+    [
+        ({}, "", "/v1/chat/completions"),
+        ({}, "responses", "/v1/responses"),
+        ({}, "completions", "/v1/chat/completions"),
+        ({"api": "responses"}, "", "/v1/responses"),
+        ({"api": "completions"}, "responses", "/v1/chat/completions"),
+        ({"api": "responses"}, "completions", "/v1/responses"),
+    ],
+)
+def test_the_agent_and_then_the_installation_choose_openais_api(
+    agent: dict[str, str], installation: str, path: str
+) -> None:
+    requests: list[httpx.Request] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        return httpx.Response(200, content=TWO)
+
+    provider = registry(handler, OPENAI_API_KEY="k", OPENAI_DEFAULT_API=installation).get("openai")
+    collect(provider.stream(prompt(**agent)))
+    assert requests[0].url.path == path
+    sent = json.loads(requests[0].content)
+    assert not {"api", "OPENAI_DEFAULT_API", "openai_default_api"} & {*sent}
+    assert "openai_default_api" not in str(requests[0].headers).lower()
+
+
+def test_an_api_that_openai_has_not_is_refused_before_anything_is_sent() -> None:
+    for api in ("assistants", ["responses"], ""):
+        with pytest.raises(ProviderRejectedRequest, match="completions or responses"):
+            sent(prompt(api=api), OPENAI_API_KEY="k")
+    with pytest.raises(ProviderNotConfigured, match="OPENAI_DEFAULT_API must be completions or responses"):
+        sent(prompt(), OPENAI_API_KEY="k", OPENAI_DEFAULT_API="assistants")
 
 
 def test_half_a_character_does_not_stop_the_request() -> None:
