@@ -33,6 +33,7 @@ def http_event(
     user: str | None = "dev",
     headers: Mapping[str, str] | None = None,
     query: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The event of payload format 2.0 for a request of a user whose token API Gateway accepted."""
     http = {
@@ -56,6 +57,8 @@ def http_event(
     }
     if query:
         event["queryStringParameters"] = {name: str(value) for name, value in query.items()}
+    if parameters:
+        event["pathParameters"] = dict(parameters)
     if body is not None:
         event["body"] = body
     return event

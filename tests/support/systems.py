@@ -223,11 +223,19 @@ def _system(
 ) -> System:
     counts = Counts()
     store = CountedStore(inner.store, counts)
-    functions = FunctionRegistry(store, clock, modules=("parley_marketer",), classes=(Note,))
+    blobs = CountedBlobs(inner.blobs, counts)
+    functions = FunctionRegistry(
+        store,
+        clock,
+        modules=("parley_marketer",),
+        classes=(Note,),
+        blobs=blobs,
+        image_makers=inner.providers,
+    )
     runtime = replace(
         inner,
         store=store,
-        blobs=CountedBlobs(inner.blobs, counts),
+        blobs=blobs,
         orchestrator=CountedOrchestrator(inner.orchestrator, counts),
         pusher=counted_pusher(pusher, counts),
         functions=functions,

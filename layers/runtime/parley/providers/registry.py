@@ -61,6 +61,7 @@ class ProviderRegistry:
                 self._image_makers[row.name] = HttpImageMaker(connection, row.images)
         scripted = ScriptedProvider(sleep)
         self._moderators[scripted.name] = scripted
+        self._image_makers |= {scripted.name: scripted, self._bedrock.name: self._bedrock}
         providers += [self._bedrock, scripted]
         self._providers = {provider.name: TextReplies(provider) for provider in providers}
 

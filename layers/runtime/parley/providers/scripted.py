@@ -20,7 +20,17 @@ from parley.domain.messages import Usage
 from parley.prompts.prompt import Prompt
 from parley.providers.demo_rules import answer
 from parley.providers.script import ScriptedCall, ScriptedError, Step, choose_step, read_script
-from parley.turns.model_ports import Delta, Finish, Moderated, TextDelta, ToolArgumentsDelta, ToolCallStart
+from parley.providers.scripted_image import picture
+from parley.turns.model_ports import (
+    Delta,
+    Finish,
+    Image,
+    ImageOptions,
+    Moderated,
+    TextDelta,
+    ToolArgumentsDelta,
+    ToolCallStart,
+)
 
 _WORDS = re.compile(r"\s*\S+\s*|\s+")
 _LONGEST_PIECE = 2000
@@ -49,6 +59,10 @@ class ScriptedProvider:
         """Flags what says so itself, for tests and demonstrations: a text with the word ``[flagged]`` in it."""
         flagged = "[flagged]" in text
         return Moderated(flagged, ("demonstration",) if flagged else ())
+
+    def imagine(self, prompt: str, options: ImageOptions) -> Image:
+        """A plain colour, the same for the same prompt, whatever the options."""
+        return picture(prompt)
 
     def stream(self, prompt: Prompt) -> Iterator[Delta]:
         """See the port."""

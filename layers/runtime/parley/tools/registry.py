@@ -1,7 +1,7 @@
 """The registered function classes, and how one is called.
 
 Owns where classes come from and what a model is told when a call goes wrong. Infrastructure errors (our own
-ParleyError classes) pass through: the task that calls is retried, the function is not to blame.
+ParleyError classes, but for a Refusal) pass through: the task that calls is retried, the function is not to blame.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from parley.domain.agents import ImageModel
-from parley.domain.errors import ParleyError
+from parley.domain.errors import ParleyError, Refusal
 from parley.tools import builtin
 from parley.tools.data import ProjectData
 from parley.tools.function import Function, FunctionContext, FunctionFailed, FunctionResult, pack_of
@@ -108,10 +108,10 @@ class FunctionRegistry:
         try:
             result = function(self._context(function, call)).handle(read)
             return _outcome(result)
+        except (FunctionFailed, Refusal) as error:
+            return FunctionOutcome(clean_content(str(error)) or f"{call.class_name} failed.", ok=False)
         except ParleyError:
             raise
-        except FunctionFailed as error:
-            return FunctionOutcome(clean_content(str(error)) or f"{call.class_name} failed.", ok=False)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a pack may raise anything; the turn goes on
             _LOG.exception("function %s failed", call.class_name)
             words = f"{call.class_name} failed with an unexpected error ({type(error).__name__})."

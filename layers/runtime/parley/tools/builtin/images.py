@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from pydantic import Field
 
-from parley.domain.errors import ProviderError, Refusal
+from parley.domain.errors import ProviderError
 from parley.tools.builtin.workspace import files_of, shown
 from parley.tools.function import Function, FunctionArguments, FunctionFailed, FunctionResult
 from parley.turns.files import FileInfo
@@ -46,10 +46,7 @@ class GenerateImage(Function):
             return self._result(known[0])
         image = self._made(arguments.prompt)
         path = begin + _ENDINGS.get(image.media_type, "bin")
-        try:
-            files.write(path, image.data)
-        except Refusal as refusal:
-            raise FunctionFailed(f"The picture could not be kept. {refusal}") from None
+        files.write(path, image.data)
         return self._result(FileInfo(path, len(image.data), self.context.clock.now()))
 
     def _made(self, prompt: str) -> Image:

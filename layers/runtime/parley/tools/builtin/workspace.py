@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from parley.domain.errors import Refusal
 from parley.domain.files import LARGEST_TEXT, LONGEST_PATH, as_text, path_fault, prefix_fault
 from parley.tools.function import Function, FunctionArguments, FunctionContext, FunctionFailed, FunctionResult
 from parley.turns.files import FileInfo, ProjectFiles, file_link
@@ -135,11 +134,7 @@ class WriteFile(Function):
 
     def handle(self, arguments: Arguments) -> FunctionResult:
         """The same again writes the same: no key is needed."""
-        files = files_of(self.context)
-        try:
-            files.write_text(arguments.path, arguments.content)
-        except Refusal as refusal:
-            raise FunctionFailed(str(refusal)) from None
+        files_of(self.context).write_text(arguments.path, arguments.content)
         size = len(arguments.content.encode())
         file = FileInfo(arguments.path, size, self.context.clock.now())
         words = f"Wrote {arguments.path} ({size:,} bytes)."
