@@ -56,7 +56,10 @@ def put_member(project: Name, user: Name, member: Member) -> Member:
 
 @router.get(AGENTS, tags=["agents"])
 def agents(project: Name) -> dict[str, Any]:
-    """The project's agents with their functions, predefined messages and the caller's last use."""
+    """The project's agents with their functions, predefined messages and the caller's last use.
+
+    Their prompts and settings, which may be long, come with the single agent.
+    """
     runtime, caller = wiring.runtime(), current_user()
     projects.require_member(runtime, caller, project)
     uses = projects.last_uses(runtime, project, caller)
@@ -66,7 +69,11 @@ def agents(project: Name) -> dict[str, Any]:
     ]
     return {
         "agents": [
-            {**agent.model_dump(mode="json"), "last_used_at": uses.get(agent.agent_id)} for agent in found
+            {
+                **agent.model_dump(mode="json", exclude={"system_prompt", "settings"}),
+                "last_used_at": uses.get(agent.agent_id),
+            }
+            for agent in found
         ]
     }
 

@@ -222,7 +222,9 @@ def test_a_message_on_a_socket_is_taken_and_answered(stack: Deployment, name: st
 
 def test_a_client_that_resumes_gets_the_events_that_it_missed(stack: Deployment) -> None:
     assert tell(stack, "socket-message-resume") == {"statusCode": 200}
-    frames = [json.loads(frame) for _, frame in stack.aws.frames]
+    *frames, end = [json.loads(frame) for _, frame in stack.aws.frames]
+    last = frames[-1]["seq"]
+    assert end == {"event": "Resumed", "data": {**end["data"], "after": last, "more": False}}
     assert [frame["seq"] for frame in frames] == list(range(1, len(frames) + 1))
     assert frames[-1]["event"] == "ActionRequiresConfirmation"
 

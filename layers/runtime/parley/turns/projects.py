@@ -12,7 +12,7 @@ from pydantic import Field
 from parley.domain import keys
 from parley.domain.agents import MOST_FUNCTIONS, Agent, AgentFunction, ClassFunction, SubagentFunction
 from parley.domain.conversation import Conversation
-from parley.domain.errors import InvalidRequest, NotFound, ProviderNotConfigured
+from parley.domain.errors import Conflict, InvalidRequest, NotFound, ProviderNotConfigured
 from parley.domain.values import Value
 from parley.turns import conversations
 from parley.turns.function_ports import Functions
@@ -21,6 +21,9 @@ from parley.turns.records import Stored, load, parse, put, whole_body
 from parley.turns.runtime import Runtime
 
 AGENT_LIMIT = 200
+AGENT_BYTES = 200_000
+"""Largest agent, as JSON: an answer of Lambda's holds 6 MB."""
+MEMBER_LIMIT = 10_000
 NO_PARAMETERS = {"type": "object", "properties": {}}
 
 
@@ -103,9 +106,15 @@ def ensure_project(runtime: Runtime, project: Project) -> bool:
 
 
 def set_member(runtime: Runtime, project_id: str, user_id: str, role: Role) -> Member:
-    """Give a user a role."""
+    """Give a user a role. Raises Conflict (``last_owner``) for what would leave nobody to manage the project."""
+    partition = keys.project_partition(project_id)
+    if role is not Role.OWNER:
+        items = runtime.store.query(partition, keys.MEMBERS, limit=MEMBER_LIMIT)
+        owners = [item.sort for item in items if parse(runtime, item, Member).value.role is Role.OWNER]
+        if owners == [keys.member(user_id)]:
+            raise Conflict("last_owner", "This is the project's only owner; make somebody else one first.")
     member = Member(role=role)
-    put(runtime, keys.project_partition(project_id), keys.member(user_id), member, if_version=None)
+    put(runtime, partition, keys.member(user_id), member, if_version=None)
     return member
 
 
@@ -175,6 +184,9 @@ def _filled(functions: Functions, function: AgentFunction) -> AgentFunction:
 
 def put_agent(runtime: Runtime, project_id: str, agent: Agent) -> Agent:
     """Add or replace an agent. Raises InvalidRequest if it names what is not there."""
+    size = len(agent.model_dump_json().encode())
+    if size > AGENT_BYTES:
+        raise InvalidRequest("invalid_request", f"the agent has {size} bytes; at most {AGENT_BYTES} are kept.")
     for function in agent.functions:
         _require_implementation(runtime, project_id, agent.agent_id, function)
     if len(with_class_facts(runtime.functions, agent).functions) > MOST_FUNCTIONS:

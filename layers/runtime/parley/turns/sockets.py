@@ -159,20 +159,24 @@ def _subscribe(runtime: Runtime, connection_id: str, connection: Connection, cha
 
 
 def _resume(runtime: Runtime, connection_id: str, connection: Connection, message: SocketMessage) -> None:
-    """Replay the log of a thread of the user's, a bounded number of events at a time."""
+    """Replay the log of a thread of the user's, a bounded number of events at a time.
+
+    ``Resumed`` ends it: ``after`` is the last ``seq`` that was sent, and with ``more`` the client resumes there.
+    """
     stored = conversations.find(runtime, message.thread_id or "")
     if stored is None or stored.value.user_id != connection.user_id:
         raise NotFound("not_found", "There is no such thread.")
     projects.require_member(runtime, connection.user_id, stored.value.project_id)
     after, sent = message.after, 0
-    while sent < REPLAY_LIMIT:
-        events = events_after(runtime, stored.value, after, REPLAY_PAGE)
+    events = events_after(runtime, stored.value, after, REPLAY_PAGE)
+    while events and sent < REPLAY_LIMIT:
         for event in events:
             runtime.pusher.post(connection_id, frame_of(event, runtime.settings.frame_limit))
         sent += len(events)
-        if len(events) < REPLAY_PAGE:
-            break
         after = events[-1].seq
+        events = events_after(runtime, stored.value, after, REPLAY_PAGE)
+    data = {"thread_id": message.thread_id, "after": after, "more": bool(events)}
+    runtime.pusher.post(connection_id, json.dumps({"event": "Resumed", "data": data}))
 
 
 def _send(runtime: Runtime, connection_id: str, frame: dict[str, Any]) -> None:
