@@ -43,7 +43,7 @@ function start() {
     sessionStorage.setItem("token", fragment.get("token"));
     if (fragment.has("project")) sessionStorage.setItem("project", fragment.get("project"));
     // Not in the address bar, not in the history.
-    history.replaceState(null, "", location.pathname);
+    setAddress(fragment.get("thread"));
   }
   bind();
   const token = sessionStorage.getItem("token");
@@ -56,7 +56,10 @@ function bind() {
     event.preventDefault();
     signIn($("token").value.trim(), $("project-field").value.trim());
   });
-  $("sign-out").addEventListener("click", () => askForToken(""));
+  $("sign-out").addEventListener("click", () => {
+    setAddress(null);
+    askForToken("");
+  });
   $("new-thread").addEventListener("click", () => open(null));
   $("agent").addEventListener("change", () => open(null));
   $("more-threads").addEventListener("click", () => listThreads(cursor));
@@ -80,7 +83,19 @@ function bind() {
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") showSide(false);
   });
-  window.addEventListener("hashchange", () => location.hash.includes("token=") && location.reload());
+  window.addEventListener("hashchange", () => {
+    if (location.hash.includes("token=")) location.reload();
+    else if (feed && threadInAddress() !== current.thread) open(threadInAddress());
+  });
+}
+
+// The address names the conversation, so that it is there again when the page is loaded again.
+function threadInAddress() {
+  return new URLSearchParams(location.hash.slice(1)).get("thread");
+}
+
+function setAddress(thread) {
+  history.replaceState(null, "", location.pathname + (thread ? `#thread=${encodeURIComponent(thread)}` : ""));
 }
 
 // The agent used last, or the one that the command line talks to as well.
@@ -113,7 +128,7 @@ async function signIn(token, project) {
   $("agent").value = usualAgent();
   view = new View($("log"), { onDecide: decide });
   feed = new Feed(api, { onEvent: happened, onState: connected, onFailure: feedFailed });
-  open(null);
+  open(threadInAddress());
   await attempt(() => listThreads(null));
 }
 
@@ -154,6 +169,7 @@ async function open(id, known) {
   // Messages are sent to the conversation in which they were written, wherever the page has gone meanwhile.
   const opened = { thread: id };
   current = opened;
+  setAddress(id);
   view.reset();
   notice("");
   showSide(false);
@@ -189,6 +205,8 @@ async function post(target, agent, id, content) {
     target.thread = accepted.thread_id;
     if (target === current) {
       $("title").textContent = (content.message ?? "Conversation").slice(0, 200);
+      setAddress(target.thread);
+      markThread();
       feed.follow(target.thread, 0);
     }
     attempt(() => listThreads(null));
