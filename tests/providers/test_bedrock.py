@@ -14,13 +14,16 @@ from parley.domain.errors import (
     ProviderRateLimited,
     ProviderRejectedRequest,
     ProviderUnavailable,
+    StreamCut,
 )
 from parley.domain.messages import ToolCall, Usage
 from parley.prompts.prompt import Prompt, PromptMessage, ToolSpec
 from parley.providers.registry import ProviderRegistry
+from parley.turns.model_ports import Image, ImageOptions
 from tests.providers import samples_bedrock
 from tests.providers.cases import FAILURES, REPLIES, Sample
 from tests.providers.samples_bedrock import SAMPLES
+from tests.support.pictures import BASE64, PNG
 from tests.support.recorded import expected_request
 from tests.support.replies import Reply, collect
 from tests.support.wire_server import Answer, WireServer, wire_server
@@ -189,6 +192,42 @@ def test_a_complaint_about_the_signature_does_not_repeat_the_request(ask: Ask) -
     with pytest.raises(Exception, match="does not match") as raised:
         ask(samples_bedrock.refused(403, "InvalidSignatureException", words))
     assert "T0k3n" not in str(raised.value)
+
+
+def test_an_image_is_made_as_boto3_was_recorded_to_ask(
+    server: WireServer, running: tuple[WireServer, ProviderRegistry]
+) -> None:
+    recorded = expected_request(samples_bedrock.FIXTURES / "image_request.json")
+    made = Sample("hand-built", json.dumps({"images": [BASE64], "error": None}).encode())
+    server.answers.append(answer(made, piece=5))
+    options = ImageOptions("amazon.titan-image-generator-v2:0", size="512x512")
+    assert running[1].image_maker("bedrock").imagine("a red cube", options) == Image(PNG, "image/png")
+    sent = server.received[0]
+    assert (sent.method, sent.path, sent.body) == (recorded["method"], recorded["path"], recorded["body"])
+    assert {name: sent.headers[name] for name in recorded["headers"]} == recorded["headers"]
+
+
+@pytest.mark.parametrize(
+    ("sample", "error_class"),
+    [
+        (samples_bedrock.refused(429, "ThrottlingException"), ProviderRateLimited),
+        (samples_bedrock.refused(400, "ValidationException", "Blocked."), ProviderRejectedRequest),
+        (Sample("hand-built", b'{"images": null, "error": "Blocked."}'), ProviderRejectedRequest),
+        (Sample("hand-built", b'{"images": ["'), StreamCut),
+        (Sample("hand-built", b'{"images": ["', abrupt=True), StreamCut),
+    ],
+)
+def test_an_image_that_is_not_made_is_the_right_error(
+    sample: Sample,
+    error_class: type[Exception],
+    server: WireServer,
+    running: tuple[WireServer, ProviderRegistry],
+) -> None:
+    server.answers.append(answer(sample))
+    with pytest.raises(error_class) as raised:
+        running[1].image_maker("bedrock").imagine("a red cube", ImageOptions("amazon.nova-canvas-v1:0"))
+    assert type(raised.value) is error_class
+    assert str(raised.value).startswith("bedrock: ")
 
 
 def test_closing_the_stream_closes_the_connection(

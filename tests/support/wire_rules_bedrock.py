@@ -19,7 +19,9 @@ NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 @functools.cache
 def _shape() -> Shape:
     model = botocore.session.get_session().get_service_model("bedrock-runtime")
-    return model.operation_model("ConverseStream").input_shape
+    shape = model.operation_model("ConverseStream").input_shape
+    assert shape is not None
+    return shape
 
 
 def check(request: dict[str, Any]) -> None:

@@ -28,7 +28,9 @@ from parley.prompts.prompt import Prompt, PromptMessage, ToolSpec
 from parley.providers.bedrock import BedrockProvider
 from parley.providers.http import TimeLimits
 from parley.providers.registry import ProviderRegistry
+from parley.providers.wire import bedrock_images
 from parley.providers.wire.bedrock_converse import decode_error, decode_events, encode
+from parley.turns.model_ports import ImageOptions
 from tests.support.replies import Reply, collect
 from tests.support.stored_histories import MODELS, stored_histories
 from tests.support.wire_rules_bedrock import check
@@ -289,6 +291,43 @@ def test_the_services_errors_are_ours(
     assert type(decode_error(code, "Oh no", status=status, headers={})) is error_class
 
 
+def test_a_model_gets_the_form_of_its_family_and_what_it_has_words_for() -> None:
+    wishes = {"size": "512x256", "aspect_ratio": "2:1", "quality": "premium"}
+    seeded = {"imageGenerationConfig": {"seed": 1}, "taskType": "TEXT_IMAGE"}
+    amazon = bedrock_images.encode(
+        "a cube", ImageOptions("amazon.nova-canvas-v1:0", **wishes, settings=seeded)
+    )
+    assert amazon == {
+        "taskType": "TEXT_IMAGE",
+        "textToImageParams": {"text": "a cube"},
+        "imageGenerationConfig": {
+            "numberOfImages": 1,
+            "width": 512,
+            "height": 256,
+            "quality": "premium",
+            "seed": 1,
+        },
+    }
+    core = ImageOptions("us.stability.stable-image-core-v1:1", **wishes, settings={"seed": 1})
+    assert bedrock_images.encode("a cube", core) == {"prompt": "a cube", "aspect_ratio": "2:1", "seed": 1}
+
+
+@pytest.mark.parametrize(
+    ("answer", "error_class"),
+    [
+        ({"images": [], "error": "It violates a policy."}, ProviderRejectedRequest),
+        ({"images": [""], "finish_reasons": ["Filter reason: prompt"]}, ProviderRejectedRequest),
+        ({"images": [], "finish_reasons": ["Inference error"]}, ProviderUnavailable),
+        ({"images": [None], "finish_reasons": [None]}, StreamCut),
+        ({"images": ["bm90IGFuIGltYWdl"]}, StreamCut),
+        ([], StreamCut),
+    ],
+)
+def test_an_answer_without_an_image_says_why(answer: Any, error_class: type[ProviderError]) -> None:
+    with pytest.raises(error_class):
+        bedrock_images.decode(json.dumps(answer).encode())
+
+
 class Nothing:
     def get(self, name: str) -> str | None:
         return None
@@ -316,6 +355,9 @@ class Client:
     def converse_stream(self, **request: Any) -> dict[str, Any]:
         self.asked.append(request)
         return {"stream": self.stream}
+
+    def invoke_model(self, **request: Any) -> dict[str, Any]:
+        raise AssertionError("no image was asked for")
 
     def close(self) -> None:
         raise AssertionError("whoever gave the client closes it")

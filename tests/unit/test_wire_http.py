@@ -141,6 +141,33 @@ def test_an_api_that_openai_has_not_is_refused_before_anything_is_sent() -> None
         sent(prompt(), OPENAI_API_KEY="k", OPENAI_DEFAULT_API="assistants")
 
 
+def sent_to_anthropic(**settings: str) -> httpx.Headers:
+    requests: list[httpx.Request] = []
+    end = b'data: {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}\n\n'
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        return httpx.Response(200, content=end)
+
+    asked = prompt().but(provider="anthropic")
+    collect(registry(handler, ANTHROPIC_API_KEY="k", **settings).get("anthropic").stream(asked))
+    return requests[0].headers
+
+
+def test_the_key_is_sent_the_way_that_the_setting_says() -> None:
+    usual = sent_to_anthropic()
+    assert (usual["authorization"], usual.get("x-api-key")) == ("Bearer k", None)
+    older = sent_to_anthropic(ANTHROPIC_AUTH="x-api-key")
+    assert (older.get("authorization"), older["x-api-key"]) == (None, "k")
+    with pytest.raises(ProviderNotConfigured, match="ANTHROPIC_AUTH must be one of"):
+        sent_to_anthropic(ANTHROPIC_AUTH="query")
+
+
+def test_the_version_of_an_api_is_a_setting() -> None:
+    assert sent_to_anthropic()["anthropic-version"] == "2026-10-21"
+    assert sent_to_anthropic(ANTHROPIC_VERSION="2023-06-01")["anthropic-version"] == "2023-06-01"
+
+
 def test_half_a_character_does_not_stop_the_request() -> None:
     assert json.loads(sent(prompt(), OPENAI_API_KEY="k").content)["messages"][0]["content"] == "Hi ?"
 

@@ -7,6 +7,7 @@ credentials are boto3's to find.
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -17,13 +18,15 @@ from parley.domain.agents import Capabilities
 from parley.domain.errors import ProviderError, ProviderTimeout
 from parley.prompts.prompt import Prompt
 from parley.providers.http import TimeLimits
+from parley.providers.wire import bedrock_images
 from parley.providers.wire.bedrock_converse import decode_events, encode
-from parley.turns.model_ports import Delta
+from parley.turns.model_ports import Delta, Image, ImageOptions
 from parley.turns.ports import Secrets
 
 REGION_SETTINGS = ("BEDROCK_REGION", "AWS_REGION", "AWS_DEFAULT_REGION")
 PROFILE_SETTING = "AWS_PROFILE"
 BASE_URL_SETTING = "BEDROCK_BASE_URL"
+_JSON = "application/json"
 ANY_REGION = "us-east-1"
 """What requests to a server of one's own are signed for if no region is set."""
 
@@ -35,13 +38,20 @@ class ConverseClient(Protocol):
         """The answer; its ``stream`` gives events and can be closed."""
         ...
 
+    def invoke_model(self, **request: Any) -> Mapping[str, Any]:
+        """The answer; its ``body`` can be read."""
+        ...
+
     def close(self) -> None:
         """Close the connections."""
         ...
 
 
 class BedrockProvider:
-    """Implements the Provider port. ``client`` stands in for boto3's, which is made when the first call needs it."""
+    """Implements the ports Provider and ImageMaker.
+
+    ``client`` stands in for boto3's, which is made when the first call needs it.
+    """
 
     name = "bedrock"
 
@@ -75,8 +85,23 @@ class BedrockProvider:
             with closing(self._events(encode(prompt))) as events:
                 yield from decode_events(events)
         except ProviderError as error:
-            message = f"{self.name}: {error.message}"
-            raise type(error)(message, provider=self.name, retry_after=error.retry_after) from None
+            raise self._named(error) from None
+
+    def imagine(self, prompt: str, options: ImageOptions) -> Image:
+        """One request; see the port."""
+        from parley.providers.bedrock_client import calling  # noqa: PLC0415 - boto3 only where it is used
+
+        body = json.dumps(bedrock_images.encode(prompt, options))
+        try:
+            with calling():
+                answer = self._client().invoke_model(
+                    modelId=options.model, body=body, contentType=_JSON, accept=_JSON
+                )
+            with calling(answered=True):
+                whole = answer["body"].read()
+            return bedrock_images.decode(whole)
+        except ProviderError as error:
+            raise self._named(error) from None
 
     def close(self) -> None:
         """Close the connections. A later call opens new ones."""
@@ -114,6 +139,10 @@ class BedrockProvider:
                     limits=self._limits,
                 )
             return self._made
+
+    def _named(self, error: ProviderError) -> ProviderError:
+        message = f"{self.name}: {error.message}"
+        return type(error)(message, provider=self.name, retry_after=error.retry_after)
 
     def _setting(self, name: str) -> str | None:
         return (self._secrets.get(name) or "").strip() or None
