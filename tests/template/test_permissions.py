@@ -1,10 +1,12 @@
 """Who may do what, and what is kept from whom."""
 
+import json
 from typing import Any
 
 import pytest
 
-from tests.support.template import allowed_actions, as_list, resources, statements, transformed
+from parley.rollout import NEW_FORM, check_flags
+from tests.support.template import allowed_actions, as_list, resources, source, statements, transformed
 
 # Actions for which IAM knows no resource: AWS's service authorization reference names none for them.
 WITHOUT_RESOURCE = {
@@ -47,6 +49,27 @@ def test_every_function_has_a_role_of_its_own() -> None:
 def test_only_what_talks_to_models_reads_secrets() -> None:
     readers = {role for role, _ in statements() if "ssm:GetParameter" in allowed_actions(role)}
     assert readers == {"ModelTasksFunctionRole", "ToolTasksFunctionRole", "ApiFunctionRole"}
+
+
+def test_only_what_builds_prompts_reads_feature_flags() -> None:
+    reading = {"appconfig:StartConfigurationSession", "appconfig:GetLatestConfiguration"}
+    readers = {role: allowed_actions(role) & reading for role in resources("AWS::IAM::Role")}
+    assert {role: actions for role, actions in readers.items() if actions} == {
+        "ModelTasksFunctionRole": reading
+    }
+
+
+def test_feature_flags_cost_nothing_until_they_are_wanted() -> None:
+    parts = [each for each in transformed()["Resources"].values() if "AppConfig" in each["Type"]]
+    assert len(parts) == 5
+    assert all(each["Condition"] == "HasFlags" for each in parts)
+    assert source()["Parameters"]["FeatureFlags"]["Default"] == "false"
+
+
+def test_the_first_feature_flags_are_what_there_is_without_any() -> None:
+    (version,) = resources("AWS::AppConfig::HostedConfigurationVersion").values()
+    assert check_flags(json.loads(version["Content"])) is None
+    assert json.loads(version["Content"])["message_form"]["default"] == NEW_FORM
 
 
 def test_a_tool_can_neither_answer_tokens_nor_start_runs() -> None:

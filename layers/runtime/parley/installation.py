@@ -14,6 +14,8 @@ from parley.clock import SystemClock
 from parley.domain import keys
 from parley.embedded.blobs import FolderBlobs
 from parley.embedded.database import Database
+from parley.embedded.flags import FILE as FLAGS_FILE
+from parley.embedded.flags import FileFlags
 from parley.embedded.interpreter import Interpreter
 from parley.embedded.issuer import LocalIssuer
 from parley.embedded.lock import FolderLock
@@ -72,11 +74,15 @@ class Choices:
     packs: tuple[str, ...]
     synchronous: Durability = "NORMAL"
     workers: int = 64
+    flags: Path | None = None
+    """The file of the feature flags, if it is not the folder's own."""
 
 
 def open_folder(data: Path, choices: Choices, clock: Any = None) -> Installation:
-    """Take the folder's lock and open what is in it. Raises FolderLocked and StorageError."""
+    """Take the folder's lock and open what is in it. Raises FolderLocked, StorageError and BadFlags."""
     clock = clock or SystemClock()
+    flags = FileFlags(choices.flags or data / FLAGS_FILE)
+    flags.check()
     with ExitStack() as undo:
         lock = FolderLock.acquire(data)
         undo.callback(lock.release)
@@ -98,6 +104,7 @@ def open_folder(data: Path, choices: Choices, clock: Any = None) -> Installation
             providers=providers,
             functions=functions,
             settings=choices.settings,
+            flags=flags,
         )
         issuer = LocalIssuer(data, clock.now)
         undo.pop_all()

@@ -23,6 +23,7 @@ from parley.tools.registry import FunctionRegistry
 from parley.turns import projects
 from parley.turns.ports import Clock, Secrets
 from parley.turns.repair import Repaired
+from parley.turns.rollout_ports import Flags, Meter, NoFlags, NoMeter
 from parley.turns.runtime import DAY, Runtime, Settings
 
 if TYPE_CHECKING:
@@ -40,10 +41,12 @@ ENVIRONMENT = frozenset(
         "PARLEY_CHUNK_MILLISECONDS",
         "PARLEY_EVENT_RETENTION_DAYS",
         "PARLEY_DEMO_USER",
+        "PARLEY_FLAGS",
     }
 )
 """The variables that the template sets; provider settings such as OPENAI_BASE_URL come on top."""
 
+_FLAG_NAMES = 3
 DEMO_PROJECT = "demo"
 DEMO_PACK = "parley_marketer"
 
@@ -110,7 +113,38 @@ def aws_runtime(environment: Any, *, clock: Clock | None = None) -> Runtime:
             image_makers=models,
         ),
         settings=_settings(environment, chunk_milliseconds=150),
+        flags=_appconfig_flags(session, environment.get("PARLEY_FLAGS", "")),
+        meter=_emf_meter(environment),
     )
+
+
+def _appconfig_flags(session: Any, names: str) -> Flags:
+    """``names``: application, environment and profile in AppConfig, with a slash between them."""
+    if not names:
+        return NoFlags()
+    from parley.aws import clients, flags
+
+    application, environment, profile = _flag_names(names)
+    return flags.appconfig_flags(clients.appconfigdata(session), application, environment, profile)
+
+
+def _flag_names(names: str) -> list[str]:
+    parts = names.split("/")
+    if len(parts) != _FLAG_NAMES or not all(parts):
+        raise BadSetting(
+            f"PARLEY_FLAGS is {names!r}; it must be APPLICATION/ENVIRONMENT/PROFILE of AppConfig"
+        )
+    return parts
+
+
+def _emf_meter(environment: Any) -> Meter:
+    """Only where a log is read by CloudWatch."""
+    namespace = environment.get("POWERTOOLS_METRICS_NAMESPACE")
+    if not namespace:
+        return NoMeter()
+    from parley.aws import meter
+
+    return meter.EmfMeter(namespace, environment.get("POWERTOOLS_SERVICE_NAME"))
 
 
 class BadSetting(ParleyError):
@@ -207,6 +241,7 @@ def embedded(
         packs=_modules(os.environ.get("PARLEY_PACKS", DEMO_PACK)),
         synchronous=synchronous or _durability(),
         workers=workers,
+        flags=Path(flags) if (flags := os.environ.get("PARLEY_FLAGS")) else None,
     )
     installation = open_folder(data, choices, clock)
     try:

@@ -5,7 +5,7 @@ boto3's own defaults (60 s to connect, 60 s to read, up to ten tries) outlast ev
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from botocore.config import Config
 
@@ -49,6 +49,13 @@ def stepfunctions(session: Session) -> SFNClient:
 def ssm(session: Session) -> SSMClient:
     """For SsmSecrets."""
     return session.client("ssm", config=_patient(5))
+
+
+def appconfigdata(session: Session) -> Any:
+    """For the feature flags. A prompt waits for them: one short try, and the flags known so far."""
+    config = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 1})
+    client: Any = session.client("appconfigdata", config=config)
+    return client
 
 
 def apigatewaymanagementapi(session: Session, endpoint_url: str) -> ApiGatewayManagementApiClient:

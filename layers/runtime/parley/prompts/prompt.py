@@ -10,7 +10,6 @@ from parley.domain.agents import Capabilities
 from parley.domain.messages import ToolCall
 from parley.domain.values import Value
 
-
 MessageForm = Literal["messages", "concatenated"]
 """How a conversation is put to a model: as an array of messages, or as one text that holds them all."""
 

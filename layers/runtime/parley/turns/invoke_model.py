@@ -129,6 +129,7 @@ def _attempt(task: Task) -> int:
 
 def _stream(runtime: Runtime, task: Task, prompt: Prompt, streamer: Streamer) -> ReplyDraft:
     """The whole reply; a short Retry-After before any text is waited out here, once."""
+
     def may_go_on() -> bool:
         try:
             return not enter(runtime, task).conversation.cancelled
