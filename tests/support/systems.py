@@ -7,7 +7,9 @@ on ``aws`` moto's are real, with the sleeps between tries shortened.
 
 from __future__ import annotations
 
+import faulthandler
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -90,6 +92,7 @@ class System(Client):
             if value := condition():
                 return value
             if time.monotonic() > until:
+                faulthandler.dump_traceback(sys.__stderr__)
                 raise TimeoutError(f"not within {PATIENCE} s: {what or condition}\n{self._where_it_stands()}")
             if moving:
                 self.clock.advance(moving)
