@@ -16,6 +16,7 @@ RESULTS = "## Tool Execution Results"
 GO_ON = "Go on with your reply to the person, from these results."
 
 _SPEAKER = {"user": "Human", "assistant": "Assistant"}
+_LONGEST_STOP = max(map(len, STOP_SEQUENCES))
 _STOP = re.compile("|".join(map(re.escape, STOP_SEQUENCES)))
 
 
@@ -67,7 +68,7 @@ class SpokenReply:
         if self.ended:
             return ""
         held = self._held + text
-        stop = _STOP.search(held)
+        stop = _STOP.search(held, max(0, len(self._held) - _LONGEST_STOP))
         if stop is not None:
             self.ended = True
             return self._behind_the_cue(held[: stop.start()].rstrip())

@@ -23,6 +23,9 @@ from parley.turns.model_ports import (
     ToolCallStart,
 )
 
+_PARAGRAPH = "\n\n"
+"""Between the text before a call and the text behind it."""
+
 
 class TextReplies:
     """A provider whose replies are read with the prompt's form in mind; all else is the provider's own."""
@@ -87,6 +90,7 @@ class _Reply:
         self._native: dict[int, int] = {}
         self._blank = ""
         self._shown = False
+        self._behind_call = False
 
     @property
     def ended(self) -> bool:
@@ -129,12 +133,12 @@ class _Reply:
                 if part.arguments:
                     yield ToolArgumentsDelta(self._count, part.arguments)
                 self._count += 1
+                self._behind_call = True
+                self._blank = _PARAGRAPH if self._shown else ""
                 continue
-            text = self._blank + part
-            if self._count and not self._shown:
-                text = text.lstrip()
+            text = self._blank + (part.lstrip() if self._behind_call else part)
             shown = text.rstrip()
             self._blank = text[len(shown) :]
             if shown:
-                self._shown = True
+                self._shown, self._behind_call = True, False
                 yield TextDelta(shown)
