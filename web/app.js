@@ -316,5 +316,6 @@ function showSide(shown) {
 function grow() {
   const field = $("message");
   field.style.height = "auto";
-  field.style.height = `${field.scrollHeight}px`;
+  // The border belongs to the height: without it, there is always something to scroll.
+  field.style.height = `${field.scrollHeight + field.offsetHeight - field.clientHeight}px`;
 }

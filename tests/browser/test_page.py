@@ -100,6 +100,7 @@ def test_a_phone_shows_everything_within_its_width(page, serving):
     signed_in(page, serving)
     page.write("x" * 300 + " refund order A-1004 😀")
     page.until_it_shows("Refund the whole amount")
+    assert page.evaluate("document.querySelector('#message').offsetHeight") < 60
     page.press("Cancel")
     page.until_it_shows("You declined it")
     page.write("Top 20 products")

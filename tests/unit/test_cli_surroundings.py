@@ -30,6 +30,7 @@ NO_TEXT = "\udcff"
         ["token", "--user", ""],
         ["agents", "--project", ""],
         ["events", ""],
+        ["chat", "--data", ""],
         ["prompt", " "],
     ],
 )

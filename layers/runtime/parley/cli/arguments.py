@@ -200,7 +200,9 @@ def _add_server(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, default=Path(".parley"), help="data folder (default: .parley)")
+    parser.add_argument(
+        "--data", type=_folder, default=Path(".parley"), help="data folder (default: .parley)"
+    )
 
 
 def _number(low: int, high: int) -> Callable[[str], int]:
@@ -220,6 +222,11 @@ def _text(what: str) -> Callable[[str], str]:
         return _encodable(value)
 
     return text
+
+
+def _folder(path: str) -> Path:
+    # An empty path would be the current folder, and fill it.
+    return Path(_text("folder")(path))
 
 
 def _encodable(text: str) -> str:
