@@ -113,16 +113,16 @@ class Connection:
         return self.monotonic() + self.limits.total
 
     def to_named(
-        self, last: httpx.Request, method: str, address: str, key: str, *, accept: str
+        self, first: httpx.Request, method: str, address: str, key: str, *, accept: str
     ) -> httpx.Request:
-        """A request to an address that the provider named. The key goes to known hosts only."""
+        """A request to an address that the answer to ``first`` named. The key goes to known hosts only."""
         try:
-            url = last.url.join(address)
+            url = _checked(first.url.join(address))
         except httpx.InvalidURL:
             raise StreamCut("the provider named an address that is none") from None
-        if url.scheme not in {"https", last.url.scheme}:
+        if url.scheme not in {"https", first.url.scheme}:
             raise StreamCut("the provider named an address that is less safe than its own")
-        known = url.host == last.url.host or url.host in self.endpoint.key_hosts
+        known = url.host == first.url.host or url.host in self.endpoint.key_hosts
         return self.request(method, url, {**self.headers(key if known else ""), "accept": accept})
 
     def headers(self, key: str) -> dict[str, str]:

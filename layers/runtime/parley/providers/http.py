@@ -71,6 +71,7 @@ class HttpProvider:
     def _reply(self, wire: Wire, request: httpx.Request, key: str) -> Iterator[Delta]:
         """The deltas of one reply, over as many requests as its wire asks for."""
         deadline = self._connection.deadline()
+        first = request
         step: FollowUp | None = None
         ended = False
         try:
@@ -85,23 +86,23 @@ class HttpProvider:
                         yield delta
                 if following is None:
                     return
-                request = self._next_request(request, following, deadline, key)
+                request = self._next_request(first, following, deadline, key)
         finally:
             if step is not None and step.cancel_url and not ended:
-                self._cancel(request, step.cancel_url, key)
+                self._cancel(first, step.cancel_url, key)
 
-    def _next_request(self, last: httpx.Request, step: FollowUp, deadline: float, key: str) -> httpx.Request:
+    def _next_request(self, first: httpx.Request, step: FollowUp, deadline: float, key: str) -> httpx.Request:
         if step.delay:
             if self._connection.monotonic() + step.delay > deadline:
                 total = self._connection.limits.total
                 raise ProviderTimeout(f"the reply took longer than {total:g} seconds")
             self._sleep(step.delay)
-        return self._connection.to_named(last, "GET", step.url, key, accept=step.accept)
+        return self._connection.to_named(first, "GET", step.url, key, accept=step.accept)
 
-    def _cancel(self, last: httpx.Request, address: str, key: str) -> None:
+    def _cancel(self, first: httpx.Request, address: str, key: str) -> None:
         """Tell the provider that nobody wants the rest."""
         try:
-            request = self._connection.to_named(last, "POST", address, key, accept="application/json")
+            request = self._connection.to_named(first, "POST", address, key, accept="application/json")
         except ProviderError:
             return
         self._connection.tell(request, seconds=_CANCEL_SECONDS)

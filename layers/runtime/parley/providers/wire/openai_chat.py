@@ -231,8 +231,10 @@ def _text(content: Any) -> str:
 
 
 def _usage(chunk: dict[str, Any]) -> Usage | None:
-    usage = as_object(chunk.get("usage"))
-    if not usage:
+    """The chunk's ``usage``, or that in a vendor's own object (``x_…``)."""
+    own = (as_object(value).get("usage") for name, value in chunk.items() if name.startswith("x_"))
+    usage = next(filter(None, map(as_object, [chunk.get("usage"), *own])), None)
+    if usage is None:
         return None
     return Usage(
         input_tokens=as_count(usage.get("prompt_tokens")),

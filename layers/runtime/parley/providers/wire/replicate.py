@@ -87,7 +87,7 @@ def _prediction(prediction: dict[str, Any]) -> Iterator[Delta | FollowUp]:
         if text := _text(prediction.get("output")):
             yield TextDelta(text)
         yield Finish("stop", _usage(as_object(prediction.get("metrics"))))
-    elif status in {"failed", "canceled", "aborted"}:
+    elif status in ("failed", "canceled", "aborted"):
         raise error_in_stream(str(prediction.get("error") or f"the prediction was {status}"))
     elif isinstance(urls.get("stream"), str):
         yield FollowUp(urls["stream"], accept="text/event-stream", cancel_url=_address(urls, "cancel"))
