@@ -92,7 +92,24 @@ def test_nothing_is_kept_there_and_reasoning_is_asked_for() -> None:
     assert "previous_response_id" not in body
 
 
-def test_a_model_that_does_not_reason_can_be_asked_for_none() -> None:
+@pytest.mark.parametrize(
+    ("model", "asked"),
+    [
+        ("gpt-5.1", True),
+        ("o4-mini", True),
+        ("local/model", True),
+        ("gpt-4.1-mini", False),
+        ("ft:gpt-4o-mini:me", False),
+        ("gpt-5-chat-latest", False),
+    ],
+)
+def test_models_that_do_not_reason_are_not_asked_for_reasoning(model: str, asked: bool) -> None:
+    assert ("include" in body_of(prompt(model=model))) is asked
+    chosen = prompt(model=model, settings={"include": ["message.output_text.logprobs"]})
+    assert body_of(chosen)["include"] == ["message.output_text.logprobs"]
+
+
+def test_any_other_can_be_asked_for_none_and_the_error_says_how() -> None:
     assert body_of(prompt(settings={"include": []}))["include"] == []
     body = '{"error": {"message": "Encrypted content is not supported with this model."}}'
     refused = decode_error(400, {}, body)

@@ -43,6 +43,8 @@ SETTINGS = {
 """An agent's setting → its field. Chat's ``stop``, ``seed`` and penalties have none here and are not sent."""
 
 INCLUDE = ["reasoning.encrypted_content"]
+_DOES_NOT_REASON = re.compile(r"(?:ft:)?(?:gpt-3|gpt-4|chatgpt-|gpt-5-chat)")
+"""Families that answer 400 when they are asked for reasoning. A later one says it with the setting ``include``."""
 _ACCEPTED_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NO_REASONING = "Encrypted content is not supported"
 _HINT = 'put "include": [] into the agent\'s settings for a model that does not reason'
@@ -59,9 +61,10 @@ def encode(prompt: Prompt) -> dict[str, Any]:
         "model": prompt.model,
         "stream": True,
         "store": False,
-        "include": INCLUDE,
         "input": _input(prompt),
     }
+    if not _DOES_NOT_REASON.match(prompt.model):
+        body["include"] = INCLUDE
     if prompt.text is None and prompt.system and prompt.capabilities.supports_system_messages:
         body["instructions"] = prompt.system
     tools = prompt.tools if prompt.capabilities.supports_tool_calls else ()
