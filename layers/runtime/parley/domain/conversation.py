@@ -101,6 +101,7 @@ class Conversation(Value):
     ``turn`` is the number of the open turn, None between turns. ``active_at`` (the last accepted message)
     orders lists of threads: it changes less often than ``updated_at``, and an index entry costs a write.
     ``turns_per_run`` and ``inactivity_seconds`` are the person's wish; None leaves them to the agent.
+    ``own_prompt``: the thread was imported with a system prompt, which lies in an item of its own.
     """
 
     thread_id: str
@@ -123,6 +124,7 @@ class Conversation(Value):
     last_reply_ref: str | None = None
     summary: str = ""
     last_seq: int = 0
+    own_prompt: bool = False
     created_at: float
     active_at: float
     updated_at: float

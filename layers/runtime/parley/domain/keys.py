@@ -17,6 +17,7 @@ PROJECT = "PROJECT"
 CONNECTION = "CONNECTION"
 PROPOSAL = "PROPOSAL"
 TICKET = "TICKET"
+IMPORTED = "IMPORTED"
 
 
 def _named(*parts: object) -> str:
@@ -26,6 +27,11 @@ def _named(*parts: object) -> str:
 def thread_id_for(user_id: str, project_id: str, agent_id: str, client_message_id: str) -> str:
     """The thread that a first message with a client id opens: the same again for a repeated POST."""
     return _named("thread", user_id, project_id, agent_id, client_message_id)
+
+
+def imported_thread_id(user_id: str, project_id: str, session_id: str) -> str:
+    """The thread that an older session becomes, however often it is imported."""
+    return _named("import", user_id, project_id, session_id)
 
 
 def message_id_for(thread_id: str, client_message_id: str) -> str:

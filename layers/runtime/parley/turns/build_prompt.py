@@ -17,6 +17,7 @@ from parley.turns import conversations, history
 from parley.turns.accepted import AcceptedMessage, mark_applied, read_accepted
 from parley.turns.event_log import EventLog
 from parley.turns.files import ProjectFiles
+from parley.turns.imported import imported_prompt
 from parley.turns.moderation import refuse_if_flagged, without_flagged
 from parley.turns.predefined import with_content
 from parley.turns.projects import get_agent
@@ -114,7 +115,9 @@ def _prompt(runtime: Runtime, scope: Scope, agent: Agent, messages: list[Message
         provider.capabilities(),
         messages,
         summary=scope.conversation.summary if scope.subthread is None else "",
-        system_prompt=scope.subthread.system_prompt if scope.subthread else None,
+        system_prompt=scope.subthread.system_prompt
+        if scope.subthread
+        else imported_prompt(runtime, scope.conversation),
         file_tree=_file_tree(runtime, scope, agent),
         context=_context(runtime, scope, agent),
         final=final,
