@@ -218,6 +218,7 @@ def test_stop_words_of_any_form_are_stop_sequences_and_blank_ones_are_not() -> N
     assert encode(prompt(settings={"stop": "END"}))["stop_sequences"] == ["END"]
     assert encode(prompt(settings={"stop_sequences": ["\n", "X"]}))["stop_sequences"] == ["X"]
     assert "stop_sequences" not in encode(prompt(settings={"stop": "\n"}))
+    assert "\nHuman:" in encode(prompt(text="System: …"))["stop_sequences"]
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,8 @@ def test_settings_have_the_names_that_the_api_gives_them() -> None:
     assert request["additionalModelRequestFields"] == {"top_k": 3, "thinking": {"type": "adaptive"}}
     assert request["guardrailConfig"]["guardrailIdentifier"] == "g"
     assert {*encode(prompt(tools=()))} == {"modelId", "messages"}
+    as_text = encode(prompt(tools=(), text="System: …", settings={"stop": "END"}))
+    assert as_text["inferenceConfig"]["stopSequences"][:2] == ["END", "\nHuman:"]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import re
 from typing import Any
 
 from parley.domain.messages import ToolCall
+from parley.prompts.concatenated import stop_sequences
 from parley.prompts.prompt import Prompt, PromptMessage
 from parley.providers.wire.block_order import blocks_of
 from parley.providers.wire.shapes import as_count, as_object
@@ -49,7 +50,7 @@ def encode(prompt: Prompt) -> dict[str, Any]:
     body |= {name: settings[name] for name in SETTINGS if settings.get(name) is not None}
     if as_object(body.get("thinking")).get("type") == "enabled" and not _may_think(messages):
         del body["thinking"]
-    if stops := _stop_sequences(settings):
+    if stops := _stop_sequences(prompt):
         body["stop_sequences"] = stops
     body |= _tools(prompt, messages)
     extra = settings.get("extra_body")
@@ -63,9 +64,11 @@ def _max_tokens(settings: dict[str, Any]) -> Any:
     return DEFAULT_MAX_TOKENS + as_count(as_object(settings.get("thinking")).get("budget_tokens"))
 
 
-def _stop_sequences(settings: dict[str, Any]) -> list[str]:
-    """Blank ones are refused."""
-    stops = settings.get("stop_sequences") or settings.get("stop") or []
+def _stop_sequences(prompt: Prompt) -> list[str]:
+    """The agent's, and where the conversation is one text, the cues of the next speaker. Blank ones are refused."""
+    stops = prompt.settings.get("stop_sequences") or prompt.settings.get("stop") or []
+    if prompt.text is not None:
+        stops = stop_sequences(prompt)
     return [stop for stop in ([stops] if isinstance(stops, str) else stops) if str(stop).strip()]
 
 

@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 from parley.domain.messages import ToolCall
+from parley.prompts.concatenated import stop_sequences
 from parley.prompts.prompt import Prompt, PromptMessage
 from parley.prompts.xml_tools import as_text
 from parley.providers.wire.block_order import blocks_of
@@ -32,6 +33,8 @@ _ARGUMENTS = {
     "requestMetadata": "request_metadata",
 }
 _SENT_BACK = {"text", "toolUse", "reasoningContent"}
+MOST_STOPS = 4
+"""Stop sequences that every model takes."""
 _IDS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64
@@ -51,7 +54,7 @@ def encode(prompt: Prompt) -> dict[str, Any]:
     request: dict[str, Any] = {"modelId": prompt.model, "messages": messages}
     if prompt.text is None and prompt.system.strip() and prompt.capabilities.supports_system_messages:
         request["system"] = [{"text": prompt.system}]
-    if inference := _inference(prompt.settings):
+    if inference := _inference(prompt):
         request["inferenceConfig"] = inference
     if tools := _tools(prompt):
         request["toolConfig"] = tools
@@ -115,7 +118,10 @@ def _result(message: PromptMessage) -> dict[str, Any]:
     }
 
 
-def _inference(settings: dict[str, Any]) -> dict[str, Any]:
+def _inference(prompt: Prompt) -> dict[str, Any]:
+    settings = prompt.settings
+    if prompt.text is not None:
+        settings = {**settings, "stop_sequences": stop_sequences(prompt, MOST_STOPS)}
     found: dict[str, Any] = {}
     for field, names in _INFERENCE.items():
         value = next((settings[name] for name in names if settings.get(name) is not None), None)
