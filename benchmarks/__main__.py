@@ -1,5 +1,6 @@
 """``python -m benchmarks`` (or ``make bench``): all measurements."""
 
-from benchmarks import turns
+from benchmarks import relay, turns
 
 turns.main()
+relay.main()

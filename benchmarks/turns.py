@@ -16,13 +16,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
+
+from parley.cli.servers import member_token as issue
 
 PARLEY = str(Path(sys.executable).with_name("parley"))
 CHUNKS = [f"{number:04d} " for number in range(40)]
@@ -67,12 +69,9 @@ def server(**environment: str) -> Iterator[Served]:
             process.wait(30)
 
 
-def token(served: Served, user: str) -> str:
+def member_token(served: Served, user: str) -> str:
     """A token for a member of the demo project."""
-    command = [PARLEY, "token"]
-    options = ["--user", user, "--project", "demo", "--data", served.data]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    return issue(Path(served.data), served.url, user, "demo")
 
 
 class Http:
@@ -104,9 +103,10 @@ class Http:
 class Conversation:
     """One user with one thread."""
 
-    def __init__(self, served: Served, user: str, bearer: str) -> None:
+    def __init__(self, served: Served, user: str, bearer: str, agent: str) -> None:
         self._served = served
         self._user = user
+        self._agent = agent
         self._http = Http(served, bearer)
         self._socket: ClientConnection | None = None
         self._thread: str | None = None
@@ -120,21 +120,31 @@ class Conversation:
         await self._socket.send(json.dumps({"action": "subscribe", "channel": f"App.Chat.{self._user}.demo"}))
         assert "Subscribed" in str(await self._socket.recv())
 
-    async def turn(self, number: int) -> float:
-        """Seconds from the POST to ThreadEnd."""
-        assert self._socket is not None
-        path = "/api/projects/demo/agents/bench/chat"
+    async def say(self, text: str) -> None:
+        """Send a message."""
+        path = f"/api/projects/demo/agents/{self._agent}/chat"
         if self._thread:
             path = f"/api/projects/demo/chat-threads/{self._thread}"
-        began = time.perf_counter()
-        answer = await self._http.call("POST", path, {"message": f"turn {number}"})
-        self._thread = answer["thread_id"]
+        self._thread = (await self._http.call("POST", path, {"message": text}))["thread_id"]
+
+    async def frames_until_end(self) -> AsyncIterator[dict[str, Any]]:
+        """The turn's events, ThreadEnd the last."""
+        assert self._socket is not None
         while True:
-            frame = await self._socket.recv()
+            frame = json.loads(await self._socket.recv())
             self.frames += 1
-            if frame.startswith('{"event":"ThreadEnd"'):  # type: ignore[arg-type]
-                return time.perf_counter() - began
-            assert not frame.startswith('{"event":"TurnFailed"'), frame  # type: ignore[arg-type]
+            yield frame
+            assert frame["event"] != "TurnFailed", frame
+            if frame["event"] == "ThreadEnd":
+                return
+
+    async def turn(self, number: int) -> float:
+        """Seconds from the POST to ThreadEnd."""
+        began = time.perf_counter()
+        await self.say(f"turn {number}")
+        async for _ in self.frames_until_end():
+            pass
+        return time.perf_counter() - began
 
     async def close(self) -> None:
         """Hang up."""
@@ -144,10 +154,10 @@ class Conversation:
 
 async def measure(served: Served, conversations: int, turns: int) -> dict[str, float]:
     """Latencies in milliseconds and the rate, after a short warm-up."""
-    owner = Http(served, token(served, "dev"))
+    owner = Http(served, member_token(served, "dev"))
     await owner.call("PUT", "/api/projects/demo/agents/bench", AGENT)
     users = [f"bench{number}" for number in range(conversations)]
-    held = [Conversation(served, user, token(served, user)) for user in users]
+    held = [Conversation(served, user, member_token(served, user), "bench") for user in users]
     await asyncio.gather(*(conversation.open() for conversation in held))
 
     async def hold(conversation: Conversation, first: int, count: int) -> list[float]:
