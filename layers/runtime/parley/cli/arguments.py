@@ -18,6 +18,7 @@ def add_commands(commands: Subparsers) -> None:
     _add_chat(commands)
     _add_token(commands)
     _add_inspection(commands)
+    _add_import(commands)
     _add_prompt(commands)
 
 
@@ -164,6 +165,31 @@ def _add_inspection(commands: Subparsers) -> None:
     agents = _add(commands, "agents", "inspect:agents", "list a project's agents", "List a project's agents.")
     for parser in (status, runs, events, agents):
         _add_server(parser)
+
+
+def _add_import(commands: Subparsers) -> None:
+    parser = _add(
+        commands,
+        "import",
+        "importing:import_sessions",
+        "import sessions of an older program",
+        "Make threads of the sessions in a JSON file: one session, a list, or an object with a list of sessions. "
+        "A session that was imported before is left as it is.",
+    )
+    parser.add_argument("file", metavar="FILE", type=_text("file"), help="the file; - reads the input")
+    parser.add_argument(
+        "--project", default="demo", type=_text("project"), help="project of the threads (default: demo)"
+    )
+    parser.add_argument(
+        "--user", default="dev", type=_text("user"), help="whose threads they become (default: dev)"
+    )
+    parser.add_argument(
+        "--agent",
+        default="general-assistant",
+        type=_text("agent"),
+        help="agent that goes on with them (default: %(default)s)",
+    )
+    _add_data(parser)
 
 
 def _add_prompt(commands: Subparsers) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -76,23 +77,28 @@ def embedded_server(data: Path, host: str, port: int, *, allow_origins: Sequence
 def member_token(data: Path, url: str, user: str, project: str, ttl: int = TOKEN_SECONDS) -> str:
     """A token for a user, who is made a member of the project by the local server at `url`."""
     issuer = LocalIssuer(data, time.time)
-    operator = issuer.issue("operator", _OPERATOR_SECONDS, audience=OPERATOR_AUDIENCE)
+    response = operate(data, url, "parley-members", {"user": user, "project": project})
+    if not response.is_success:
+        raise CommandFailed(f"{url} did not make {user} a member of {project}: {reason(response)}")
+    return issuer.issue(user, ttl)
+
+
+def operate(data: Path, url: str, operation: str, wanted: dict[str, Any]) -> httpx.Response:
+    """Ask something of the local server at `url` that only the owner of its data folder may ask."""
+    operator = LocalIssuer(data, time.time).issue("operator", _OPERATOR_SECONDS, audience=OPERATOR_AUDIENCE)
     try:
-        response = httpx.post(
-            f"{url}/.well-known/parley-members",
-            json={"user": user, "project": project},
+        return httpx.post(
+            f"{url}/.well-known/{operation}",
+            json=wanted,
             headers={"authorization": f"Bearer {operator}"},
-            timeout=30,
+            timeout=60,
             trust_env=not on_this_machine(url),
         )
     except httpx.TransportError as error:
         raise CommandFailed(f"no answer from {url}, which owns {data}: {error}") from error
-    if not response.is_success:
-        raise CommandFailed(f"{url} did not make {user} a member of {project}: {_reason(response)}")
-    return issuer.issue(user, ttl)
 
 
-def _reason(response: httpx.Response) -> str:
+def reason(response: httpx.Response) -> str:
     """The gateway's own words, or whatever else answered."""
     try:
         return str(response.json()["message"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import on_http.api
 import on_schedule.repair
@@ -13,6 +14,7 @@ from parley.embedded.gateway_routes import Cors
 from parley.embedded.server.contracts import Handlers, Service
 from parley.installation import Installation
 from parley.turns import projects
+from parley.turns.import_session import import_session
 
 PUBLIC = frozenset({"GET /openapi.json"})
 
@@ -26,6 +28,14 @@ def service_of(installation: Installation, *, allow_origins: Sequence[str] = ())
         made = projects.ensure_project(installation.runtime, project)
         role = projects.Role.OWNER if made else projects.Role.MEMBER
         projects.ensure_member(installation.runtime, project_id, user_id, role)
+
+    def import_old(wanted: dict[str, Any]) -> dict[str, Any]:
+        user, project, agent = (str(wanted[name]) for name in ("user", "project", "agent"))
+        if not projects.has_project(installation.runtime, project):
+            raise projects.not_found("project")
+        enroll(user, project)
+        imported = import_session(installation.runtime, user, project, agent, wanted["session"])
+        return imported.model_dump()
 
     return Service(
         handlers=Handlers(
@@ -42,5 +52,6 @@ def service_of(installation: Installation, *, allow_origins: Sequence[str] = ())
         now=installation.runtime.clock.now,
         purge=installation.purge,
         enroll=enroll,
+        import_session=import_old,
         cors=Cors(allow_origins=allow_origins) if allow_origins else None,
     )

@@ -50,6 +50,7 @@ class Service:
     """All that one server serves. `routes` are (method, path); `public` are route keys that need no token.
 
     `enroll` makes a user (first) a member of a project (second): what `parley token` asks of a server.
+    `import_session` takes `user`, `project`, `agent` and `session`: what `parley import` asks.
     """
 
     handlers: Handlers
@@ -61,4 +62,5 @@ class Service:
     now: Callable[[], float]
     purge: Callable[[], object]
     enroll: Callable[[str, str], None]
+    import_session: Callable[[dict[str, Any]], dict[str, Any]]
     cors: Cors | None = None

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import unquote
 
-from parley.domain.errors import ParleyError, StorageError
+from parley.domain.errors import ParleyError, Refusal, StorageError
 from parley.embedded import gateway
 from parley.embedded.gateway import Gateway, HttpAnswer, HttpRequest
 from parley.embedded.gateway_routes import Routes
@@ -22,7 +22,8 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
-OPERATOR_PATH = "/.well-known/parley-members"
+MEMBERS_PATH = "/.well-known/parley-members"
+IMPORT_PATH = "/.well-known/parley-import"
 WORKERS = 4
 WAITERS = 64
 LONGEST_WAIT = 20.0
@@ -38,7 +39,10 @@ class HttpServer:
     def __init__(self, service: Service, workers: Workers) -> None:
         self._issuer = service.issuer
         self._handler = service.handlers.http
-        self._enroll_member = service.enroll
+        self._operations: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+            MEMBERS_PATH: lambda wanted: _enroll(service, wanted),
+            IMPORT_PATH: service.import_session,
+        }
         self._pages = Pages(service.pages)
         self._gateway = Gateway(
             Routes(service.routes),
@@ -74,8 +78,8 @@ class HttpServer:
             document = self._document(request.raw_path, f"{request.scheme}://{headers.get('host', '')}")
             if document is not None:
                 return gateway.http_answer(document)
-        if (request.method, request.raw_path) == ("POST", OPERATOR_PATH):
-            return await self._enroll(request, headers)
+        if request.method == "POST" and request.raw_path in self._operations:
+            return await self._operate(request, headers, self._operations[request.raw_path])
         event = self._gateway.receive(request)
         if isinstance(event, HttpAnswer):
             return self._gateway.allow_origin(request, event)
@@ -120,22 +124,26 @@ class HttpServer:
         parameters["wait"] = "0"
         return self._workers
 
-    async def _enroll(self, request: HttpRequest, headers: dict[str, str]) -> HttpAnswer:
-        """Make somebody a member: for those who can sign with the folder's key, and could write it anyway."""
+    async def _operate(
+        self,
+        request: HttpRequest,
+        headers: dict[str, str],
+        operation: Callable[[dict[str, Any]], dict[str, Any]],
+    ) -> HttpAnswer:
+        """What an operator asks: those who can sign with the folder's key could write the folder anyway."""
         try:
             self._issuer.verify(gateway.bearer_token(headers), OPERATOR_AUDIENCE)
-            wanted = json.loads(request.body)
-            user, project = str(wanted["user"]), str(wanted["project"])
         except ParleyError as error:
             return gateway.unauthorized(str(error))
+        try:
+            return gateway.http_answer(await self._workers.run(lambda: operation(json.loads(request.body))))
+        except Refusal as refusal:
+            return gateway.own_answer(refusal.status, refusal.message)
+        except StorageError as error:
+            _log.error("%s: %s", request.raw_path, error)
+            return gateway.own_answer(503, str(error))
         except (ValueError, KeyError, TypeError):
             return gateway.own_answer(400, "Bad Request")
-        try:
-            await self._workers.run(lambda: self._enroll_member(user, project))
-        except StorageError as error:
-            _log.error("nobody was made a member: %s", error)
-            return gateway.own_answer(503, str(error))
-        return gateway.http_answer({})
 
     def _document(self, path: str, base_url: str) -> dict[str, Any] | None:
         if path == "/.well-known/jwks.json":
@@ -143,6 +151,11 @@ class HttpServer:
         if path == "/.well-known/openid-configuration":
             return self._issuer.configuration(base_url)
         return None
+
+
+def _enroll(service: Service, wanted: dict[str, Any]) -> dict[str, Any]:
+    service.enroll(str(wanted["user"]), str(wanted["project"]))
+    return {}
 
 
 def _seconds(text: str) -> float:
