@@ -110,7 +110,7 @@ def read_script(settings: dict[str, Any]) -> tuple[Step, ...]:
 def choose_step(steps: Sequence[Step], prompt: Prompt) -> Step | None:
     """The step that answers this prompt, or None."""
     messages = prompt.messages
-    start = max((place for place, message in enumerate(messages) if message.role == "user"), default=0)
+    start = max((place for place, message in enumerate(messages) if _is_person(message)), default=0)
     said = messages[start].content.lower() if messages else ""
     in_turn = sum(message.role == "assistant" for message in messages[start:])
     matching = [step for step in steps if step.when is not None and step.when.lower() in said]
@@ -121,12 +121,16 @@ def choose_step(steps: Sequence[Step], prompt: Prompt) -> Step | None:
     return sequence[place] if place < len(sequence) else None
 
 
+def _is_person(message: PromptMessage) -> bool:
+    return message.role == "user" and not message.internal
+
+
 def _calls_before(messages: Sequence[PromptMessage]) -> int:
     """Model calls of earlier turns, as far as they show."""
     calls = 0
     for place, message in enumerate(messages):
         calls += message.role == "assistant"
-        ends_turn = place + 1 == len(messages) or messages[place + 1].role == "user"
+        ends_turn = place + 1 == len(messages) or _is_person(messages[place + 1])
         answered = message.role == "assistant" and not message.tool_calls
         calls += ends_turn and not answered
     return calls
