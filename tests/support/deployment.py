@@ -111,7 +111,8 @@ class Deployment:
         """What a function works on: its own variables and no others."""
         if function not in self._runtimes:
             variables: Mapping[str, Any] = self._functions[function]["Environment"]["Variables"]
-            environment = {name: self._value(value) for name, value in variables.items() if value != ABSENT}
+            chosen = {name: _chosen(value) for name, value in variables.items()}
+            environment = {name: self._value(value) for name, value in chosen.items() if value != ABSENT}
             self._runtimes[function] = wiring.aws_runtime(environment, clock=self.clock)
         return self._runtimes[function]
 
@@ -123,6 +124,11 @@ class Deployment:
             name = value["Ref"]
             return self._values.get(name) or str(source()["Parameters"][name]["Default"])
         return next(known for name, known in self._values.items() if name in value["Fn::Sub"])
+
+
+def _chosen(value: Any) -> Any:
+    """What a value is in a stack with the template's defaults: its conditions switch parts on, so none holds."""
+    return value["Fn::If"][2] if isinstance(value, dict) and "Fn::If" in value else value
 
 
 class Context:
