@@ -9,9 +9,19 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from parley.domain.agents import Capabilities
+from parley.domain.errors import ProviderNotConfigured
 from parley.prompts.prompt import Prompt
 from parley.turns.function_ports import FunctionCall, FunctionOutcome, FunctionSpec
-from parley.turns.model_ports import Delta, Finish, Provider, TextDelta, ToolArgumentsDelta, ToolCallStart
+from parley.turns.model_ports import (
+    Delta,
+    Finish,
+    ImageMaker,
+    Moderator,
+    Provider,
+    TextDelta,
+    ToolArgumentsDelta,
+    ToolCallStart,
+)
 from parley.turns.ports import ExecutionStatus, Index, Item, Started, StateVisit, Store
 from tests.support.stepper import Stepper
 
@@ -200,6 +210,12 @@ class OneProvider:
 
     def names(self) -> Sequence[str]:
         return [self._provider.name]
+
+    def moderator(self, name: str) -> Moderator:
+        raise ProviderNotConfigured("nobody moderates here")
+
+    def image_maker(self, name: str) -> ImageMaker:
+        raise ProviderNotConfigured("nobody paints here")
 
 
 class OutsideSystem:
