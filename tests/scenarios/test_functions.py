@@ -279,7 +279,8 @@ def test_handing_work_to_a_subagent_may_itself_need_approval(system: System) -> 
 
 
 def test_arguments_and_results_too_large_for_an_item_or_a_frame_are_whole_over_rest(system: System) -> None:
-    large = "milk " * 60_000
+    large = "milk " * 16_000
+    system.change_settings(inline_limit=50_000)
     system.agent("helper")
     helps = hand_over("help", "helper", requires_user_confirmation=True)
     script = [

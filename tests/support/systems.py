@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import faulthandler
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,8 +27,7 @@ from parley.domain.conversation import Conversation, RunStatus
 from parley.domain.events import channel_of
 from parley.tools.function import Function, FunctionArguments, FunctionFailed, FunctionResult
 from parley.tools.registry import FunctionRegistry
-from parley.turns import projects, sockets
-from parley.turns.ports import Pusher
+from parley.turns import ports, projects, sockets
 from parley.turns.projects import Project, Role
 from parley.turns.runtime import Runtime, Settings
 from tests.support.client import Client
@@ -92,7 +90,7 @@ class System(Client):
             if value := condition():
                 return value
             if time.monotonic() > until:
-                faulthandler.dump_traceback(sys.__stderr__)
+                faulthandler.dump_traceback(2)
                 raise TimeoutError(f"not within {PATIENCE} s: {what or condition}\n{self._where_it_stands()}")
             if moving:
                 self.clock.advance(moving)
@@ -222,7 +220,7 @@ _SETTINGS = Settings(fence_seconds=0.05)
 
 
 def _system(
-    backend: Backend, inner: Runtime, clock: MovableClock, project: str, pusher: Pusher | None
+    backend: Backend, inner: Runtime, clock: MovableClock, project: str, pusher: ports.Pusher | None
 ) -> System:
     counts = Counts()
     store = CountedStore(inner.store, counts)
