@@ -14,6 +14,7 @@ from parley.domain.events import EventName
 from parley.domain.messages import Message, MessageKind
 from parley.domain.protocol import note_seq
 from parley.domain.values import Value
+from parley.prompts.build import merge_capabilities
 from parley.prompts.prompt import Prompt, PromptMessage
 from parley.turns import conversations, history
 from parley.turns.closing import after_turn
@@ -70,7 +71,7 @@ def _ask(runtime: Runtime, scope: Scope, agent: Agent) -> str:
     prompt = Prompt(
         provider=agent.provider,
         model=agent.model,
-        capabilities=provider.capabilities(),
+        capabilities=merge_capabilities(provider.capabilities(), agent.capabilities),
         system=_ASK,
         messages=(PromptMessage(role="user", content="\n".join(talk) + "\n\n" + _ASK),),
         settings={key: value for key, value in agent.settings.items() if key != "script"},
