@@ -224,3 +224,19 @@ def test_a_reply_that_goes_on_for_too_long_is_given_up() -> None:
     with pytest.raises(ProviderTimeout, match="240"):
         collect(provider.stream(prompt()))
     assert next(seconds) == 60 * 6
+
+
+def test_a_header_setting_is_sent_if_it_can_be() -> None:
+    requests: list[httpx.Request] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        return httpx.Response(200, content=DONE)
+
+    asked = prompt().but(provider="openrouter")
+    named = {"OPENROUTER_API_KEY": "k", "OPENROUTER_X_TITLE": " Our App "}
+    collect(registry(handler, **named).get("openrouter").stream(asked))
+    assert requests[0].headers["x-title"] == "Our App"
+    assert "http-referer" not in requests[0].headers
+    with pytest.raises(ProviderNotConfigured, match="OPENROUTER_X_TITLE"):
+        collect(registry(handler, **(named | {"OPENROUTER_X_TITLE": "Café"})).get("openrouter").stream(asked))
