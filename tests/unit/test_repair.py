@@ -8,9 +8,10 @@ import pytest
 from pydantic import ValidationError
 
 from parley.domain import keys
-from parley.domain.conversation import WATCHDOG_SECONDS
-from parley.turns.ports import IndexKey, Item
-from parley.turns.repair import repair_due
+from parley.domain.conversation import DEAD_ATTEMPTS, WATCHDOG_SECONDS, Run, RunStatus
+from parley.turns import conversations
+from parley.turns.ports import ExecutionStatus, IndexKey, Item
+from parley.turns.repair import repair_due, repair_execution
 from tests.faults.world import World
 
 
@@ -32,3 +33,19 @@ def test_a_thread_that_cannot_be_repaired_hides_no_other(world: World) -> None:
         repair_due(world.runtime)
     assert [kind for kind, _ in world.orchestrator.sent] == ["start"]
     world.store.delete(broken.partition, broken.sort)
+
+
+def test_an_idle_run_that_cannot_read_its_mailbox_is_not_started_at_once_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    world.begin()
+    monkeypatch.setattr(world.orchestrator, "status", lambda name: ExecutionStatus.FAILED)
+    run = Run(generation=1, attempt=1, turns_per_run=3, inactivity_seconds=60, started_at=0.0)
+    for attempt in range(1, 10):
+        idle = world.conversation().but(run=run.but(attempt=attempt, status=RunStatus.RUNNING), inbox=())
+        stored = conversations.find(world.runtime, idle.thread_id)
+        assert stored is not None
+        conversations.save(world.runtime, idle, if_version=stored.version)
+        done = repair_execution(world.runtime, keys.execution_name(*idle.run_id))
+        assert done.restarted == (attempt <= DEAD_ATTEMPTS)

@@ -15,6 +15,7 @@ from parley.domain.conversation import (
     DEAD_ATTEMPTS,
     WATCHDOG_SECONDS,
     Conversation,
+    Run,
     RunId,
     RunStatus,
     StartRun,
@@ -68,15 +69,20 @@ def repair_due(runtime: Runtime) -> Repaired:
 def repair_execution(runtime: Runtime, name: str) -> Repaired:
     """Look at the thread of an execution that ended badly; nested ones are their parents' business.
 
-    A run that dies even of failing its turn would be started at once for ever: it is left to the next pass that
-    finds it due.
+    A run that dies again and again, even of failing its turn or of reading its mailbox, would be started at once
+    for ever: it is left to the next pass that finds it due, or to the next message.
     """
     done = Repaired()
     match = _ROOT_EXECUTION.match(name)
     stored = conversations.find(runtime, match["thread"]) if match else None
-    if stored is not None and stored.value.run.deaths < DEAD_ATTEMPTS:
+    if stored is not None and not _dies_often(stored.value.run):
         examine(runtime, stored.value.thread_id, done)
     return done
+
+
+def _dies_often(run: Run) -> bool:
+    """Deaths count against a message; of a run that has none, its attempts tell."""
+    return (run.deaths if run.message_id else run.attempt - 1) >= DEAD_ATTEMPTS
 
 
 def examine(runtime: Runtime, thread_id: str, done: Repaired, *, due: IndexKey | None = None) -> None:
