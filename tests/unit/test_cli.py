@@ -382,7 +382,7 @@ def test_a_wrong_call_ends_with_status_2(arguments, capsys):
 
 
 @pytest.mark.parametrize(
-    "command", ["serve", "chat", "token", "status", "runs", "events", "agents", "prompt"]
+    "command", ["serve", "chat", "token", "status", "runs", "events", "agents", "import", "prompt"]
 )
 def test_every_command_explains_itself(command, capsys):
     with pytest.raises(SystemExit) as ended:

@@ -18,6 +18,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from parley.clock import SystemClock
 from parley.domain.errors import ParleyError
+from parley.providers.client import ProviderClient
 from parley.providers.registry import ProviderRegistry
 from parley.tools.registry import FunctionRegistry
 from parley.turns import projects
@@ -185,9 +186,9 @@ class _EnvironmentFirst:
         return self._environment.get(name) or (self._behind.get(name) if self._behind else None)
 
 
-def providers() -> ProviderRegistry:
-    """The providers of this environment, without a conversation."""
-    return ProviderRegistry(_EnvironmentFirst(os.environ), sleep=SystemClock().sleep)
+def provider_client(name: str) -> ProviderClient:
+    """One provider with this environment's settings, without a conversation. Raises ProviderNotConfigured."""
+    return ProviderClient(name, _EnvironmentFirst(os.environ))
 
 
 def no_color() -> bool:
