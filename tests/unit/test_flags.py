@@ -199,3 +199,22 @@ def test_what_is_wrong_with_flags_is_said_in_words() -> None:
     assert check_flags({"another": {"default": True}}) is None
     wrong = {"message_form": {"boolean_type": False, "default": "letters"}}
     assert check_flags(wrong) == "message_form must be messages or concatenated, not 'letters'"
+
+
+def test_the_documented_flags_can_be_used_and_do_what_is_said() -> None:
+    documented = documented_json("migration.md", "message_form")
+    assert check_flags(documented) is None
+    flags = RuleFlags(Store(documented))  # type: ignore[arg-type]
+    assert [flags.message_form(facts(name)) for name in ("replicate", "openai")] == [
+        "concatenated",
+        "messages",
+    ]
+    threads = [flags.message_form(facts("ollama", f"thread-{number}")) for number in range(400)]
+    assert 60 < threads.count("messages") < 140
+
+
+def documented_json(page: str, key: str) -> Any:
+    """The first JSON object of a page that has the key."""
+    text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
+    blocks = (json.loads(block.partition("```")[0]) for block in text.split("```json\n")[1:])
+    return next(block for block in blocks if key in block)

@@ -1,5 +1,7 @@
 """Older sessions, read: turns, calls, results, times; and what is no session, refused by name."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -241,3 +243,17 @@ def test_a_file_holds_one_session_or_many() -> None:
     assert sessions_in(one) == [one]
     assert sessions_in([one, one]) == [one, one]
     assert sessions_in({"sessions": [one]}) == [one]
+
+
+def test_the_documented_session_is_one_turn_with_a_call_and_its_result() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "migration.md").read_text(encoding="utf-8")
+    example = json.loads(text.split("```json\n")[1].partition("```")[0])
+    read = read_session(example)
+    found = thread_messages("t", read.messages)
+    assert [(message.kind.value, message.turn) for message in found] == [
+        ("USER_MESSAGE", 1),
+        ("ASSISTANT_TOOL_CALL", 1),
+        ("TOOL_RESPONSE", 1),
+        ("ASSISTANT_MESSAGE", 1),
+    ]
+    assert found[2].content == "A-1001, on its way"
