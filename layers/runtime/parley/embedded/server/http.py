@@ -41,7 +41,7 @@ class HttpServer:
         self._handler = service.handlers.http
         self._operations: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             MEMBERS_PATH: lambda wanted: _enroll(service, wanted),
-            IMPORT_PATH: service.import_session,
+            IMPORT_PATH: lambda wanted: service.import_session(wanted),
         }
         self._pages = Pages(service.pages)
         self._gateway = Gateway(
