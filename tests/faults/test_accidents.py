@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from parley.domain.conversation import DEAD_ATTEMPTS, Conversation, RunStatus
+from parley.domain.conversation import DEAD_ATTEMPTS, SIGNAL_GRACE_SECONDS, Conversation, RunStatus
 from parley.domain.proposals import Outcome
 from parley.turns import conversations
 from parley.turns.ports import ExecutionStatus
@@ -142,6 +142,8 @@ def test_deaths_of_an_idle_run_do_not_fail_the_next_message(world: World) -> Non
         an_execution_dies(world)
         world.work()
     world.write("talk again")
+    world.time_passes(SIGNAL_GRACE_SECONDS + 60.0)
+    repair_due(world.runtime)  # it died too often to be started at once
     world.work()
     assert "TurnFailed" not in names(world)
     assert world.conversation().turns == 2

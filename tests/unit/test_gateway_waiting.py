@@ -22,6 +22,7 @@ def server(tmp_path: Path) -> HttpServer:
         handlers=SimpleNamespace(http=None),
         issuer=SimpleNamespace(verify=None),
         enroll=None,
+        import_session=None,
         pages=tmp_path,
         routes=(),
         public=frozenset(),
