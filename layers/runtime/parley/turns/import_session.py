@@ -87,17 +87,8 @@ def _conversation(
     turns = max((message.turn for message in messages), default=0)
     if turns == 0:
         raise Conflict("empty_session", f"Session {session.session_id} has no message of a person.")
-    now = runtime.clock.now()
-    created_at = session.created_at or now
+    created_at = session.created_at or runtime.clock.now()
     updated_at = max(session.updated_at, created_at)
-    run = Run(
-        generation=FIRST_RUN,
-        status=RunStatus.CLOSED,
-        turns=turns,
-        turns_per_run=agent.turns_per_run,
-        inactivity_seconds=agent.inactivity_seconds,
-        started_at=created_at,
-    )
     replies = [message.turn for message in messages if message.kind is MessageKind.ASSISTANT_MESSAGE]
     return Conversation(
         thread_id=thread_id,
@@ -106,7 +97,7 @@ def _conversation(
         agent_id=agent.agent_id,
         title=(session.title or _first_words(messages) or NO_TITLE)[:TITLE_LIMIT],
         phase=Phase.WAITING_FOR_INPUT,
-        run=run,
+        run=_closed_run(agent, turns, created_at),
         turns=turns,
         on_message_while_pending=agent.on_message_while_pending,
         last_reply_ref=reply_ref(thread_id, replies[-1]) if replies and replies[-1] else None,
@@ -116,6 +107,17 @@ def _conversation(
         created_at=created_at,
         active_at=updated_at,
         updated_at=updated_at,
+    )
+
+
+def _closed_run(agent: Agent, turns: int, started_at: float) -> Run:
+    return Run(
+        generation=FIRST_RUN,
+        status=RunStatus.CLOSED,
+        turns=turns,
+        turns_per_run=agent.turns_per_run,
+        inactivity_seconds=agent.inactivity_seconds,
+        started_at=started_at,
     )
 
 

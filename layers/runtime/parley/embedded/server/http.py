@@ -41,7 +41,7 @@ class HttpServer:
         self._handler = service.handlers.http
         self._operations: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             MEMBERS_PATH: lambda wanted: _enroll(service, wanted),
-            IMPORT_PATH: lambda wanted: service.import_session(wanted),
+            IMPORT_PATH: lambda wanted: _import(service, wanted),
         }
         self._pages = Pages(service.pages)
         self._gateway = Gateway(
@@ -156,6 +156,10 @@ class HttpServer:
 def _enroll(service: Service, wanted: dict[str, Any]) -> dict[str, Any]:
     service.enroll(str(wanted["user"]), str(wanted["project"]))
     return {}
+
+
+def _import(service: Service, wanted: dict[str, Any]) -> dict[str, Any]:
+    return service.import_session(wanted)
 
 
 def _seconds(text: str) -> float:
