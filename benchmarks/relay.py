@@ -51,11 +51,15 @@ class _Model(BaseHTTPRequestHandler):
         """Nothing: a line per request is not wanted here."""
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+
 @contextmanager
 def model() -> Iterator[str]:
     """The address of a running model server."""
-    serving = ThreadingHTTPServer(("127.0.0.1", 0), _Model)
-    serving.daemon_threads = True
+    serving = _Server(("127.0.0.1", 0), _Model)
     threading.Thread(target=serving.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{serving.server_port}/v1"
