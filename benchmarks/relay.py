@@ -55,6 +55,9 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Nothing: a client that hangs up is no news here."""
+
 
 @contextmanager
 def model() -> Iterator[str]:
