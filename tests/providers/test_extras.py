@@ -197,7 +197,10 @@ def test_a_moderation_that_fails_is_a_provider_error(server: WireServer, registr
 
 
 def test_who_cannot_is_answered_with_who_can(registry: ProviderRegistry) -> None:
-    with pytest.raises(ProviderNotConfigured, match="those that do: bedrock, google, huggingface, openai, openrouter, scripted"):
+    with pytest.raises(
+        ProviderNotConfigured,
+        match="those that do: bedrock, google, huggingface, openai, openrouter, scripted",
+    ):
         registry.image_maker("anthropic")
     with pytest.raises(ProviderNotConfigured, match="moderates texts; those that do: openai"):
         registry.moderator("anthropic")

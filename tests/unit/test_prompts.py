@@ -255,9 +255,7 @@ def test_a_provider_that_does_not_converse_gets_one_text() -> None:
 
 
 def test_an_agent_overrides_capabilities_and_settings_are_its_own() -> None:
-    chosen = agent(
-        capabilities={"supports_system_messages": False}, settings={"seed": 1, "stop": None}
-    )
+    chosen = agent(capabilities={"supports_system_messages": False}, settings={"seed": 1, "stop": None})
     prompt = build_prompt(chosen, Capabilities(), [user(1)], system_prompt="Another.")
     assert prompt.capabilities == Capabilities(supports_system_messages=False)
     assert prompt.settings == {"seed": 1}

@@ -186,7 +186,9 @@ def put_agent(runtime: Runtime, project_id: str, agent: Agent) -> Agent:
     """Add or replace an agent. Raises InvalidRequest if it names what is not there."""
     size = len(agent.model_dump_json().encode())
     if size > AGENT_BYTES:
-        raise InvalidRequest("invalid_request", f"the agent has {size} bytes; at most {AGENT_BYTES} are kept.")
+        raise InvalidRequest(
+            "invalid_request", f"the agent has {size} bytes; at most {AGENT_BYTES} are kept."
+        )
     for function in agent.functions:
         _require_implementation(runtime, project_id, agent.agent_id, function)
     if len(with_class_facts(runtime.functions, agent).functions) > MOST_FUNCTIONS:

@@ -41,7 +41,10 @@ class KeptReasoning:
             if not kept:
                 return {}
             # Beside reasoning, content must not be null.
-            return {"content": message.content.strip() and message.content, self.field: _with_our_ids(kept, message)}
+            return {
+                "content": message.content.strip() and message.content,
+                self.field: _with_our_ids(kept, message),
+            }
 
         return openai_chat.encode(prompt, with_calls=reasoning)
 
