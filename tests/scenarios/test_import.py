@@ -164,6 +164,7 @@ def test_the_summary_of_a_long_session_reaches_the_model(embedded: System) -> No
     embedded.rest(thread, turns=31)
     (call,) = embedded.get(embedded.of_thread(thread, "/runs/2"))["model_calls"]
     assert "User: user 20\nAssistant: assistant 20" in call["prompt"]["system"]
+    assert call["prompt"]["system"].endswith("User: user 28\nAssistant: assistant 28")
     assert call["prompt"]["system"].startswith("You are a helpful assistant.")
     assert len(call["prompt"]["messages"]) == 3
 

@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from parley.domain.agents import Agent, AgentFunction, Capabilities, ClassFunction
 from parley.domain.errors import ProviderRejectedRequest
 from parley.domain.messages import Message, MessageKind, ToolCall
-from parley.prompts.build import build_prompt
+from parley.prompts.build import EARLIER, build_prompt
 from parley.prompts.concatenated import GO_ON, RESULTS
 from parley.prompts.fit import estimated_tokens
 from parley.prompts.prompt import MessageForm, Prompt
@@ -17,7 +18,7 @@ from tests.support.stored_histories import stored_histories
 
 FUNCTION = AgentFunction(name="look", description="Looks.", implementation=ClassFunction(class_name="look"))
 FORMS: tuple[MessageForm, ...] = ("messages", "concatenated")
-TREE, SUMMARY = "src/\n  main.py\n" * 20, "They met in the park. " * 20
+TREE = "src/\n  main.py\n" * 20
 
 
 def agent(**changes: Any) -> Agent:
@@ -66,7 +67,6 @@ def built(
         agent(capabilities=overrides, **fields),
         Capabilities(),
         history,
-        summary=SUMMARY,
         file_tree=TREE,
         form=form,
     )
@@ -111,14 +111,19 @@ def test_the_oldest_exchanges_go_first_then_the_tree_then_the_summary() -> None:
     steps = []
     for limit in (*range(8000, least, -20), least):
         prompt = built(history, limit)
-        step = (len(prompt.messages), TREE.strip() in prompt.system, SUMMARY.strip() in prompt.system)
+        step = (len(prompt.messages), TREE.strip() in prompt.system, EARLIER in prompt.system)
         if step not in steps:
             steps.append(step)
-    counts = [count for count, _, _ in steps]
-    assert counts == sorted(counts, reverse=True)
     assert steps[0] == (59, True, False)
-    assert steps[-3:] == [(1, True, True), (1, False, True), (1, False, False)]
-    assert all(tree for count, tree, _ in steps if count > 1)
+    phases = [[step for step in steps if step[1:] == kept] for kept in dict.fromkeys(s[1:] for s in steps)]
+    assert [step for phase in phases for step in phase] == steps
+    assert [phase[-1] for phase in phases] == [
+        (59, True, False),
+        (1, True, True),
+        (1, False, True),
+        (1, False, False),
+    ]
+    assert all(phase == sorted(phase, reverse=True) for phase in phases)
 
 
 def test_the_reply_gets_its_room() -> None:
@@ -196,3 +201,18 @@ def test_a_message_that_no_person_wrote_goes_to_the_model_and_opens_no_exchange(
     short = built(history, history_window=2)
     assert len(short.messages) == 1
     assert "Human: Tool Results" not in (built(history, form="concatenated").text or "")
+
+
+def test_what_a_small_context_leaves_out_is_summed_up() -> None:
+    history = [part for turn in range(1, 5) for part in (user(turn, f"Q{turn} " + "x" * 2000), said(turn))]
+    prompt = build_prompt(
+        agent(capabilities={"max_context_length": 1200}), Capabilities(), [*history, user(5, "Now")]
+    )
+    assert [message.content[:3] for message in prompt.messages] == ["Q4 ", "Hel", "Now"]
+    assert [f"User: Q{turn} " in prompt.system for turn in range(1, 5)] == [True, True, True, False]
+
+
+@pytest.mark.parametrize("length", [0, -1])
+def test_a_context_has_room_for_something(length: int) -> None:
+    with pytest.raises(ValidationError):
+        agent(capabilities={"max_context_length": length})

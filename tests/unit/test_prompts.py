@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from parley.domain.agents import Agent, AgentFunction, Capabilities, ClassFunction
 from parley.domain.messages import Message, MessageKind, ToolCall
-from parley.prompts.build import FINAL_ANSWER, build_prompt
+from parley.prompts.build import EARLIER, FINAL_ANSWER, build_prompt
 from parley.prompts.history import EMPTY_FAILURE, NO_RESULT
 from parley.prompts.prompt import Prompt
 from parley.prompts.question import confirmation_question
@@ -190,10 +190,9 @@ def test_numbers_that_json_does_not_have_become_null() -> None:
 
 def test_the_system_prompt_has_its_parts_in_order_and_no_empty_ones() -> None:
     prompt = build_prompt(
-        agent(functions=TOOLS),
+        agent(functions=TOOLS, history_window=1),
         NO_TOOLS,
-        [user(2)],
-        summary="They met.",
+        [user(1, "We met."), said(1), user(2)],
         file_tree="notes.md",
         context=["Fact."],
     )
@@ -205,18 +204,25 @@ def test_the_system_prompt_has_its_parts_in_order_and_no_empty_ones() -> None:
             "## Tools",
             "<tool_call",
             "## Additional Context\n\nFact.",
-            "They met.",
+            "User: We met.",
         )
     ]
     assert places == sorted(places)
     assert build_prompt(agent(), Capabilities(), [user(1)]).system == "Be brief."
 
 
-def test_the_summary_is_left_out_while_nothing_is_forgotten() -> None:
-    history = [user(1), said(1), user(2)]
-    assert "They met." not in build_prompt(agent(), Capabilities(), history, summary="They met.").system
-    short = build_prompt(agent(history_window=1), Capabilities(), history, summary="They met.")
-    assert "They met." in short.system
+def test_the_summary_says_what_the_window_does_not_show_and_nothing_that_it_shows() -> None:
+    history = [part for turn in range(1, 7) for part in (user(turn, f"Q{turn}"), said(turn, f"R{turn}"))][:-1]
+    assert build_prompt(agent(), Capabilities(), history).system == "Be brief."
+    prompt = build_prompt(agent(history_window=5), Capabilities(), history)
+    assert [message.content for message in prompt.messages] == ["Q4", "R4", "Q5", "R5", "Q6"]
+    summed_up = "User: Q1\nAssistant: R1\nUser: Q2\nAssistant: R2\nUser: Q3\nAssistant: R3"
+    assert prompt.system.endswith(f"{EARLIER}\n{summed_up}")
+
+
+def test_a_turn_without_a_reply_is_not_summed_up() -> None:
+    history = [user(1, "Unanswered"), user(2, "Q2"), said(2, "R2"), user(3)]
+    assert "Unanswered" not in build_prompt(agent(history_window=1), Capabilities(), history).system
 
 
 def test_native_tools_are_offered_and_not_described_in_words() -> None:

@@ -30,7 +30,7 @@ class Capabilities(Value):
     supports_system_messages: bool = True
     supports_tool_calls: bool = True
     custom_format: Literal["standard", "gemini"] = "standard"
-    max_context_length: int | None = None
+    max_context_length: int | None = Field(default=None, ge=1)
 
 
 class ClassFunction(Value):

@@ -1,4 +1,4 @@
-"""The rolling summary: a bounded digest of a thread's turns, for prompts whose window no longer shows them."""
+"""The rolling summary: a bounded digest of turns, of a thread's last ones or of those that a prompt does not show."""
 
 from __future__ import annotations
 

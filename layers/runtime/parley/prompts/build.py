@@ -8,6 +8,7 @@ from typing import Any
 
 from parley.domain.agents import Agent, Capabilities
 from parley.domain.messages import Message
+from parley.domain.summary import rolled
 from parley.prompts.concatenated import concatenated_prompt
 from parley.prompts.fit import first_that_fits
 from parley.prompts.history import Exchange, exchanges
@@ -17,7 +18,6 @@ from parley.prompts.window import current_start, window
 from parley.prompts.xml_tools import as_text, tool_instructions
 
 FINAL_ANSWER = "No more functions can be called in this turn. Give your final answer now, from what is known."
-FIRST_TURN = 1
 EARLIER = "Summary of the earlier conversation:"
 
 
@@ -42,8 +42,7 @@ class _Parts:
     def prompt(self, kept: Sequence[Exchange], *, summary: str, file_tree: str) -> Prompt:
         """The prompt with these exchanges."""
         messages: list[PromptMessage] = [message for exchange in kept for message in exchange.messages]
-        forgotten = bool(kept) and kept[0].turn > FIRST_TURN
-        earlier = f"{EARLIER}\n{summary.strip()}" if forgotten and summary.strip() else ""
+        earlier = f"{EARLIER}\n{summary}" if summary else ""
         system = compose_system_prompt(
             base=self.system_prompt,
             file_tree=file_tree,
@@ -73,7 +72,6 @@ def build_prompt(  # noqa: PLR0913 - each is a part that a prompt has or has not
     capabilities: Capabilities,
     history: Sequence[Message],
     *,
-    summary: str = "",
     file_tree: str = "",
     context: Sequence[str] = (),
     system_prompt: str | None = None,
@@ -83,9 +81,8 @@ def build_prompt(  # noqa: PLR0913 - each is a part that a prompt has or has not
 ) -> Prompt:
     """The prompt for the agent's next reply; pure, so the same input gives the same prompt.
 
-    ``history``: stored messages in order, the current turn's last. ``capabilities``: the provider's own;
-    the agent's overrides are merged here. ``summary``: of the earlier conversation, used if the window does
-    not reach back to the thread's first turn.
+    ``history``: stored messages in order, the current turn's last; what of it the prompt does not show is
+    summed up. ``capabilities``: the provider's own; the agent's overrides are merged here.
     ``system_prompt`` and ``tools`` replace the agent's. ``final``: ask for an answer without tools.
     ``form``: "concatenated" puts the whole conversation into one text, whatever the model could take.
     Raises ProviderRejectedRequest if what has to be said exceeds the model's context.
@@ -100,7 +97,9 @@ def build_prompt(  # noqa: PLR0913 - each is a part that a prompt has or has not
         final=final,
         form=form,
     )
-    kept = window(exchanges(history), agent.history_window)
+    found = exchanges(history)
+    kept = window(found, agent.history_window)
+    summary = _summed_up("", found[: len(found) - len(kept)])
     candidates = _shorter_and_shorter(parts, kept, summary, file_tree)
     return first_that_fits(candidates, parts.capabilities.max_context_length)
 
@@ -110,15 +109,27 @@ def _shorter_and_shorter(
 ) -> Iterator[Prompt]:
     """What is given up for a small context: the oldest exchanges one by one, then the file tree, then the summary.
 
-    Never what belongs to the current turn.
+    Never what belongs to the current turn. An exchange that is given up goes into the summary; without that,
+    some have room again.
     """
     current = current_start(kept)
     for start in range(current + 1):
+        summary = _summed_up(summary, kept[start - 1 : start] if start else ())
         yield parts.prompt(kept[start:], summary=summary, file_tree=file_tree)
     if file_tree:
         yield parts.prompt(kept[current:], summary=summary, file_tree="")
     if summary:
-        yield parts.prompt(kept[current:], summary="", file_tree="")
+        for start in range(current + 1):
+            yield parts.prompt(kept[start:], summary="", file_tree="")
+
+
+def _summed_up(summary: str, forgotten: Sequence[Exchange]) -> str:
+    """The summary with the answered ones of these exchanges."""
+    for exchange in forgotten:
+        asked, reply = exchange.messages[0], exchange.messages[-1]
+        if reply.role == "assistant" and reply.content.strip():
+            summary = rolled(summary, asked.content, reply.content)
+    return summary
 
 
 def merge_capabilities(provider: Capabilities, overrides: dict[str, Any]) -> Capabilities:

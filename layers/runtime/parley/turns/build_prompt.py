@@ -28,6 +28,8 @@ from parley.turns.task import Scope, Task, enter
 
 FILES_LOOKED_AT = 1_000
 """For a prompt's file tree: one request to S3."""
+SUMMED_UP = 20
+"""Messages before the window that a prompt sums up: their digest is about as long as a summary may be."""
 END_COMMAND = "/end"
 """The message that completes a thread instead of being answered."""
 
@@ -90,7 +92,7 @@ def _open(
 
 def _compose(runtime: Runtime, task: Task, scope: Scope, agent: Agent) -> int:
     """The step that the model is asked for next, its prompt stored."""
-    messages = history.recent(runtime, scope, agent.history_window)
+    messages = history.recent(runtime, scope, agent.history_window + SUMMED_UP)
     step = history.current_step(messages, scope.turn)
     if any(m.turn == scope.turn and m.step == step and m.role == "assistant" for m in messages):
         return step
@@ -114,7 +116,6 @@ def _prompt(runtime: Runtime, scope: Scope, agent: Agent, messages: list[Message
         agent,
         provider.capabilities(),
         messages,
-        summary=scope.conversation.summary if scope.subthread is None else "",
         system_prompt=scope.subthread.system_prompt
         if scope.subthread
         else imported_prompt(runtime, scope.conversation),
