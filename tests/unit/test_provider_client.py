@@ -137,6 +137,16 @@ def test_many_prompts_keep_their_order_and_one_that_fails_loses_no_other() -> No
     assert shown[1::2] == ["Reply to 1", "Reply to 3", "Reply to 5"]
 
 
+def test_a_prompt_that_cannot_be_asked_loses_no_other() -> None:
+    with client(lambda body: said(f"Reply to {body['messages'][-1]['content']}")) as openai:
+        first, empty, last = openai.execute_prompts(["1", "", "3"])
+    assert isinstance(empty, ProviderRejectedRequest)
+    assert [reply.content for reply in (first, last) if not isinstance(reply, ProviderError)] == [
+        "Reply to 1",
+        "Reply to 3",
+    ]
+
+
 def test_no_more_prompts_are_asked_at_once_than_wanted() -> None:
     lock = threading.Lock()
     both = threading.Barrier(2, timeout=10)

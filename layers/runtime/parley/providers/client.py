@@ -154,11 +154,11 @@ class ProviderClient:
         """
         if at_once < 1:
             raise ValueError("at_once must be at least 1")
-        composed = [self.compose(prompt, options) for prompt in prompts]
+        composed = [self._composed(prompt, options) for prompt in prompts]
 
-        def answer(prompt: Prompt) -> PromptResponse | ProviderError:
+        def answer(prompt: Prompt | ProviderError) -> PromptResponse | ProviderError:
             try:
-                return self._answer(prompt)
+                return prompt if isinstance(prompt, ProviderError) else self._answer(prompt)
             except ProviderError as error:
                 return error
 
@@ -193,6 +193,13 @@ class ProviderClient:
             tools=options.tools,
             form=options.form,
         )
+
+    def _composed(self, prompt: str, options: PromptOptions | None) -> Prompt | ProviderRejectedRequest:
+        """The prompt, or what is wrong with it alone."""
+        try:
+            return self.compose(prompt, options)
+        except ProviderRejectedRequest as error:
+            return error
 
     def _agent(self, options: PromptOptions) -> Agent:
         model = options.model or self._settings.model
