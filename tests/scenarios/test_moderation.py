@@ -62,3 +62,14 @@ def test_a_moderation_that_fails_stops_the_turn_unless_the_agent_lets_messages_p
     thread = system.start("Hello", "talker")
     system.rest(thread, turns=1, moving=5.0)
     assert story(assert_sound(system, thread))[-1] == last
+
+
+def test_an_agents_messages_are_checked_by_one_that_can(embedded: System) -> None:
+    embedded.agent()
+    path = embedded.of_project("/agents/talker")
+    body = embedded.get(path)
+    answer = embedded.request("PUT", path, body={**body, "moderation": {"provider": "ollama"}})
+    assert answer.status == 422
+    assert answer.body["error"]["message"].startswith("moderation.provider: no provider 'ollama' moderates")
+    answer = embedded.request("PUT", path, body={**body, "moderation": {"provider": "scripted"}})
+    assert answer.status == 200

@@ -197,17 +197,23 @@ def put_agent(runtime: Runtime, project_id: str, agent: Agent) -> Agent:
     if agent.provider not in runtime.providers.names():
         known = ", ".join(runtime.providers.names())
         raise InvalidRequest("invalid_request", f"provider: {agent.provider} is not one of {known}.")
-    if agent.images is not None:
-        _require_image_maker(runtime, agent.images.provider)
+    _require_helpers(runtime, agent)
     put(runtime, keys.project_partition(project_id), keys.agent(agent.agent_id), agent, if_version=None)
     return agent
 
 
-def _require_image_maker(runtime: Runtime, name: str) -> None:
+def _require_helpers(runtime: Runtime, agent: Agent) -> None:
+    """Who makes the agent's pictures and checks its messages has to be able to."""
+    field = ""
     try:
-        runtime.providers.image_maker(name)
+        if agent.images is not None:
+            field = "images"
+            runtime.providers.image_maker(agent.images.provider)
+        if agent.moderation is not None:
+            field = "moderation"
+            runtime.providers.moderator(agent.moderation.provider)
     except ProviderNotConfigured as error:
-        raise InvalidRequest("invalid_request", f"images.provider: {error.message}.") from None
+        raise InvalidRequest("invalid_request", f"{field}.provider: {error.message}.") from None
 
 
 def _require_implementation(
