@@ -178,3 +178,8 @@ def test_claiming_native_calls_claims_a_conversation() -> None:
     refused = {"supports_tool_calls": True, "supports_conversation": False}
     assert not merge_capabilities(ONE_TEXT, refused).supports_conversation
     assert not merge_capabilities(ONE_TEXT, {"supports_tool_calls": False}).supports_conversation
+
+
+@pytest.mark.parametrize("conversing", [True, False])
+def test_an_emoji_that_comes_in_halves_is_whole(conversing: bool) -> None:
+    assert reply_of("Hi \ud83d", "\ude00!", conversing=conversing).text == "Hi 😀!"

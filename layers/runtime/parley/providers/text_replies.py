@@ -14,6 +14,7 @@ from parley.domain.agents import Capabilities
 from parley.prompts.concatenated import SpokenReply
 from parley.prompts.prompt import Prompt
 from parley.prompts.xml_calls import TextCall, TextCalls
+from parley.providers.whole_characters import whole_characters
 from parley.turns.model_ports import (
     Delta,
     Finish,
@@ -44,7 +45,7 @@ class TextReplies:
 
     def stream(self, prompt: Prompt) -> Iterator[Delta]:
         """The provider's deltas, read as text where the prompt asked for text."""
-        deltas = self._provider.stream(prompt)
+        deltas = whole_characters(self._provider.stream(prompt))
         if not _spoken(prompt) and not prompt.xml_tools:
             return deltas
         return _read(prompt, deltas)
