@@ -286,3 +286,10 @@ def test_an_overloaded_provider_is_told_as_such() -> None:
     answer = httpx.Response(529, json={"error": {"type": "overloaded_error", "message": "Overloaded"}})
     with client(lambda _: answer, "anthropic") as anthropic, pytest.raises(ProviderOverloaded):
         anthropic.execute_prompt("Hi")
+
+
+def test_the_providers_words_in_an_error_are_whole_characters() -> None:
+    answer = httpx.Response(400, content=b'{"error": {"message": "no \\ud83d here"}}')
+    with client(lambda _: answer) as openai, pytest.raises(ProviderRejectedRequest) as refused:
+        openai.execute_prompt("Hi")
+    assert str(refused.value) == "openai: HTTP 400: no \ufffd here"

@@ -28,6 +28,7 @@ from parley.domain.errors import (
     StreamCut,
 )
 from parley.providers.endpoints import AuthStyle, Endpoint
+from parley.providers.whole_characters import clean_text
 from parley.turns.ports import Secrets
 
 DecodeError = Callable[[int, Mapping[str, str], str], ProviderError]
@@ -210,7 +211,7 @@ class Connection:
     def named(self, error: ProviderError, key: str) -> ProviderError:
         """The same error with the provider's name in front and no key in its words."""
         words = error.message.replace(key, "[key]") if key else error.message
-        message = f"{self.endpoint.name}: {_KEY_LIKE.sub('[key]', words)}"
+        message = clean_text(f"{self.endpoint.name}: {_KEY_LIKE.sub('[key]', words)}")
         return type(error)(message, provider=self.endpoint.name, retry_after=error.retry_after)
 
 
