@@ -31,8 +31,12 @@ class World:
         system.rest(self.thread)
         self.asking = system.start("note it", "talker")
         (self.proposal,) = system.pending(self.asking)
+        system.wait_until(self._asked, "the question is the last thing that its task writes")
         created = system.post("/api/projects", {"name": "Elsewhere"}, user="stranger")
         self.elsewhere = created["project_id"]
+
+    def _asked(self) -> bool:
+        return self.system.events(self.asking)[-1]["event"] == "ActionRequiresConfirmation"
 
     def path(self, template: str) -> str:
         """``{project}``, ``{thread}`` and so on filled in."""
