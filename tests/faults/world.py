@@ -85,6 +85,11 @@ class World:
         self.decisions: dict[str, Outcome] = {}
         self.thread_id = ""
 
+    def use(self, runtime: Runtime) -> None:
+        """Let workers and people work on another runtime."""
+        self.runtime = runtime
+        use(runtime)
+
     def _open_store(self, folder: Path) -> Store:
         if self.backend == "memory":
             return MemoryStore()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import on_task.run_tool
 from parley.tools.function import agent_function
 from parley.turns.calls import REFUSALS
 from parley.turns.invoke_model import EXPIRY_MARGIN
@@ -270,3 +271,25 @@ def test_of_an_approval_and_a_message_at_the_same_instant_exactly_one_wins(syste
     won = outcome == ["applied"]
     assert len(notes(system)) == won
     assert story(events) == [*answered("approved" if won else "refused"), *PLAIN]
+
+
+@pytest.mark.parametrize("system", ["embedded"], indirect=True)
+def test_an_action_that_needs_approval_since_a_moment_ago_does_not_run_without(
+    system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent is changed between the model's reply and the call."""
+    script = [{"when": "note", "tool_calls": [{"name": "note", "arguments": {"text": "milk"}}]}]
+    run_tool = on_task.run_tool.handler
+
+    def changed_meanwhile(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        system.agent(functions=[agent_function(Note, requires_user_confirmation=True)], script=script)
+        return run_tool(event, context)
+
+    monkeypatch.setattr(on_task.run_tool, "handler", changed_meanwhile)
+    system.agent(functions=[agent_function(Note)], script=script)
+    thread = system.start("note it", "talker")
+    system.rest(thread, turns=1)
+    (response,) = named(assert_sound(system, thread), "ToolResponse")
+    assert response["ok"] is False
+    assert "confirmation" in response["content"]
+    assert system.data("notes") == {}

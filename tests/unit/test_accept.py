@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from parley.domain import keys
 from parley.domain.conversation import QUEUE_LIMIT, RunStatus
 from parley.domain.errors import Conflict, InvalidRequest, NotFound, TooManyQueued
 from parley.turns.accept_message import MessageAccepted, NewMessage, continue_thread, start_thread
+from parley.turns.ports import Item, Store
 from tests.faults.world import INACTIVITY, World
 
 
@@ -139,3 +141,37 @@ def test_a_persons_wishes_hold_for_the_next_run(world: World) -> None:
     accept(world, "talk 2")
     run = world.conversation().run
     assert (run.turns_per_run, run.inactivity_seconds) == (7, 99)
+
+
+class _Overtaken:
+    """A store through which something else happens right before the first save of the aggregate."""
+
+    def __init__(self, inner: Store, happens: Callable[[], object]) -> None:
+        self._inner = inner
+        self._happens: Callable[[], object] | None = happens
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def put(self, item: Item, *, if_version: int | None) -> Item:
+        if item.sort == keys.CONVERSATION and self._happens:
+            happens, self._happens = self._happens, None
+            happens()
+        return self._inner.put(item, if_version=if_version)
+
+
+def test_a_post_that_is_overtaken_by_its_own_repetition_and_the_whole_turn_adds_nothing(world: World) -> None:
+    world.work()
+    repeated = NewMessage(message="talk", client_message_id="c7")
+
+    def overtake() -> None:
+        continue_thread(world.runtime, "ann", "shop", world.thread_id, repeated)
+        world.accepted.append("talk")
+        world.work()
+
+    slow = replace(world.runtime, store=_Overtaken(world.runtime.store, overtake))
+    answer = continue_thread(slow, "ann", "shop", world.thread_id, repeated)
+    world.work()
+    assert answer.message_id == keys.message_id_for(world.thread_id, "c7")
+    assert world.conversation().turns == 2
+    assert world.conversation().inbox == ()
