@@ -15,14 +15,16 @@ DOCUMENTATION = (Path(__file__).parents[2] / "docs" / "providers.md").read_text(
 ALL = Capabilities(supports_conversation=True, supports_system_messages=True, supports_tool_calls=True)
 NONE = Capabilities(supports_conversation=False, supports_system_messages=False, supports_tool_calls=False)
 CAPABILITIES = {
-    "openai": ALL,
-    "anthropic": ALL,
+    "openai": ALL.but(supports_structured_output=True),
+    "anthropic": ALL.but(supports_structured_output=True),
     "deepseek": ALL,
     "openrouter": ALL,
     "groq": ALL,
-    "google": ALL.but(supports_system_messages=False, custom_format="gemini"),
+    "google": ALL.but(
+        supports_system_messages=False, supports_structured_output=True, custom_format="gemini"
+    ),
     "huggingface": NONE,
-    "ollama": NONE,
+    "ollama": NONE.but(supports_structured_output=True),
     "replicate": NONE,
 }
 

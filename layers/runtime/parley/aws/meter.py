@@ -12,7 +12,7 @@ _log = logging.getLogger("parley.metrics")
 
 
 class EmfMeter:
-    """Implements Meter. Dimensions: service, provider and form; model, outcome and error class stand beside them."""
+    """Implements Meter. Dimensions: service, provider, form; beside them model, purpose, outcome, error class."""
 
     def __init__(self, namespace: str, service: str | None = None) -> None:
         self._namespace = namespace
@@ -25,6 +25,7 @@ class EmfMeter:
             metrics.add_dimension(name="provider", value=call.provider)
             metrics.add_dimension(name="form", value=call.form)
             metrics.add_metadata(key="model", value=call.model)
+            metrics.add_metadata(key="purpose", value=call.purpose)
             metrics.add_metadata(key="outcome", value=call.outcome)
             if call.failure:
                 metrics.add_metadata(key="error", value=call.failure)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
+from parley.domain.remote_functions import LONGEST_LIMIT, HttpFunction, LambdaFunction, McpFunction
 from parley.domain.values import Value
 
 DEFAULT_SYSTEM_PROMPT = "You are a helpful assistant."
@@ -29,6 +30,7 @@ class Capabilities(Value):
     supports_conversation: bool = True
     supports_system_messages: bool = True
     supports_tool_calls: bool = True
+    supports_structured_output: bool = False
     custom_format: Literal["standard", "gemini"] = "standard"
     max_context_length: int | None = Field(default=None, ge=1)
 
@@ -53,13 +55,16 @@ class SubagentFunction(Value):
     preserve_previous_context: bool = False
 
 
-Implementation = Annotated[ClassFunction | SubagentFunction, Field(discriminator="kind")]
+Implementation = Annotated[
+    ClassFunction | SubagentFunction | HttpFunction | LambdaFunction | McpFunction, Field(discriminator="kind")
+]
 
 
 class AgentFunction(Value):
     """One function that an agent may call. ``parameters`` is a JSON schema (object).
 
-    What is None is taken from the function's class, where there is one.
+    What is None is taken from the function's class, where there is one. ``time_limit_seconds``: after which the model
+    is told that it did not finish; a subagent has none.
     """
 
     name: Identifier
@@ -67,7 +72,14 @@ class AgentFunction(Value):
     parameters: dict[str, Any] | None = None
     requires_user_confirmation: bool | None = None
     confirmation_question: str | None = None
+    time_limit_seconds: int | None = Field(default=None, ge=1, le=LONGEST_LIMIT)
     implementation: Implementation
+
+    @model_validator(mode="after")
+    def _a_subagent_has_no_limit(self) -> AgentFunction:
+        if self.time_limit_seconds is not None and isinstance(self.implementation, SubagentFunction):
+            raise ValueError("time_limit_seconds: a subagent's calls have limits of their own, it has none")
+        return self
 
 
 class PredefinedMessage(Value):

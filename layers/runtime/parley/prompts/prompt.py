@@ -13,6 +13,11 @@ from parley.domain.values import Value
 MessageForm = Literal["messages", "concatenated"]
 """How a conversation is put to a model: as an array of messages, or as one text that holds them all."""
 
+Purpose = Literal["reply", "predefined", "suggestions"]
+"""What a model is asked for: its reply in a conversation, the content of a predefined message, or what the person
+may want to do next.
+"""
+
 
 class PromptMessage(Value):
     """One message of the array.
@@ -48,6 +53,8 @@ class Prompt(Value):
 
     ``text`` is for models that do not converse, and for conversing ones in the older form: one user's message.
     ``xml_tools``: the conversation calls functions in text, so the reply's text may do so too.
+    ``response_schema``: the JSON schema (an object at its root) that the reply's text has to follow. Set only
+    where the capabilities say that the provider holds its models to one.
     """
 
     provider: str
@@ -58,6 +65,8 @@ class Prompt(Value):
     text: str | None = None
     tools: tuple[ToolSpec, ...] = ()
     xml_tools: bool = False
+    purpose: Purpose = "reply"
+    response_schema: dict[str, Any] | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
 
     @property

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from parley.prompts.predefined import INSTRUCTION
 from parley.prompts.prompt import Prompt, PromptMessage
 from parley.providers.demo_reading import (
     amount_in,
@@ -22,6 +21,7 @@ from parley.providers.demo_reading import (
     shortened,
     top_count,
 )
+from parley.providers.demo_suggestions import suggest
 
 Call = tuple[str, dict[str, Any]]
 
@@ -70,8 +70,10 @@ def answer(prompt: Prompt) -> Reply:
     start = max((place for place, message in enumerate(messages) if message.role == "user"), default=None)
     if start is None:
         return Reply("How can I help?")
-    if prompt.system.startswith(INSTRUCTION):
+    if prompt.purpose == "predefined":
         return Reply(messages[start].content)
+    if prompt.purpose == "suggestions":
+        return Reply(suggest(prompt))
     situation = _Situation(prompt, messages[start].content, messages[start + 1 :], messages[:start])
     if any(message.role == "tool" for message in situation.since):
         return _after_results(situation)

@@ -116,6 +116,7 @@ def _openai() -> tuple[Endpoint, ...]:
                 agent_setting="api",
                 setting="OPENAI_DEFAULT_API",
             ),
+            capabilities=Capabilities(supports_structured_output=True),
             moderation=openai_moderation,
             images=openai_images,
         ),
@@ -133,7 +134,9 @@ def _google_and_anthropic() -> tuple[Endpoint, ...]:
             key_setting="GOOGLE_API_KEY",
             auth="x-goog-api-key",
             # No message has the role system; the wire sends instructions in the field that there is for them.
-            capabilities=Capabilities(supports_system_messages=False, custom_format="gemini"),
+            capabilities=Capabilities(
+                supports_system_messages=False, supports_structured_output=True, custom_format="gemini"
+            ),
             images=gemini_images,
         ),
         Endpoint(
@@ -142,6 +145,7 @@ def _google_and_anthropic() -> tuple[Endpoint, ...]:
             base_url="https://api.anthropic.com",
             base_url_setting="ANTHROPIC_BASE_URL",
             key_setting="ANTHROPIC_API_KEY",
+            capabilities=Capabilities(supports_structured_output=True),
             # The official SDKs send a bearer token since 2026-10-21; gateways may know the older x-api-key only.
             auth_setting="ANTHROPIC_AUTH",
             headers={"anthropic-version": "2026-10-21"},
@@ -190,7 +194,8 @@ def _completing() -> tuple[Endpoint, ...]:
             base_url_setting="OLLAMA_BASE_URL",
             key_setting="OLLAMA_API_KEY",
             needs_key=False,
-            capabilities=_ONE_TEXT,
+            # Its server constrains the sampling, whatever the model.
+            capabilities=_ONE_TEXT.but(supports_structured_output=True),
             conversing=Conversing(ollama_chat, "http://127.0.0.1:11434"),
         ),
         Endpoint(

@@ -22,6 +22,9 @@ from parley.turns.ports import Secrets
 
 T = TypeVar("T")
 
+MODERATION_LIMITS = TimeLimits(connect=5.0, read=15.0, total=15.0)
+"""A person waits for a judgement before anything else happens, and it is short."""
+
 
 class ProviderRegistry:
     """Implements the ports Providers, Moderators and ImageMakers.
@@ -54,10 +57,11 @@ class ProviderRegistry:
         providers: list[Provider] = []
         for row in endpoints() if rows is None else rows:
             providers.append(HttpProvider(row, secrets, self._client, limits=limits, sleep=sleep))
-            connection = Connection(row, secrets, self._client, limits=limits)
             if row.moderation is not None:
-                self._moderators[row.name] = HttpModerator(connection, row.moderation)
+                quick = Connection(row, secrets, self._client, limits=limits or MODERATION_LIMITS)
+                self._moderators[row.name] = HttpModerator(quick, row.moderation)
             if row.images is not None:
+                connection = Connection(row, secrets, self._client, limits=limits)
                 self._image_makers[row.name] = HttpImageMaker(connection, row.images)
         scripted = ScriptedProvider(sleep)
         self._moderators[scripted.name] = scripted

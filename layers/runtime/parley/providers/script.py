@@ -5,7 +5,8 @@ A list of steps, each an object of ``Step``'s fields::
     [{"text": "Hello!"},
      {"tool_calls": [{"name": "issueRefund", "arguments": {"order_id": "A-1001"}}]},
      {"error": {"type": "ProviderRateLimited", "retry_after": 2, "times": 1}, "text": "At last."},
-     {"when": "weather", "text": "Sunny.", "delay": 0.5, "cut": true}]
+     {"when": "weather", "text": "Sunny.", "delay": 0.5, "cut": true},
+     {"purpose": "suggestions", "text": "[{\"label\": \"More\", \"message\": \"Tell me more\"}]"}]
 
 Which step answers a call follows from the prompt alone:
 
@@ -15,6 +16,9 @@ Which step answers a call follows from the prompt alone:
   messages that the prompt shows. A turn that failed or was cancelled before its reply counts as one more.
   The count stops growing where the history window cuts: keep such a script within it, or use ``when``.
 - Past the last step the ordinary rules of the demo answer.
+- Steps with a ``purpose`` answer what is asked beside the conversation: ``predefined`` writes a predefined
+  message's content, ``suggestions`` what to do next. The first whose ``when`` is in the question (the predefined
+  message's prompt, or what was said in the turn) answers, else the first without one.
 """
 
 from __future__ import annotations
@@ -26,7 +30,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from parley.domain import errors
 from parley.domain.errors import ProviderError, ProviderRejectedRequest
-from parley.prompts.prompt import Prompt, PromptMessage
+from parley.prompts.prompt import Prompt, PromptMessage, Purpose
+from parley.prompts.suggestions import INSTRUCTION
 
 ErrorName = Literal[
     "ProviderRateLimited",
@@ -79,6 +84,7 @@ class Step(_Part):
     """
 
     when: str | None = None
+    purpose: Purpose = "reply"
     text: str = ""
     chunks: tuple[str, ...] | None = None
     tool_calls: tuple[ScriptedCall, ...] = ()
@@ -110,6 +116,9 @@ def read_script(settings: dict[str, Any]) -> tuple[Step, ...]:
 def choose_step(steps: Sequence[Step], prompt: Prompt) -> Step | None:
     """The step that answers this prompt, or None."""
     messages = prompt.messages
+    steps = [step for step in steps if step.purpose == prompt.purpose]
+    if prompt.purpose != "reply":
+        return _choose_aside(steps, "\n".join(message.content for message in messages))
     start = max((place for place, message in enumerate(messages) if _is_person(message)), default=0)
     said = messages[start].content.lower() if messages else ""
     in_turn = sum(message.role == "assistant" for message in messages[start:])
@@ -119,6 +128,12 @@ def choose_step(steps: Sequence[Step], prompt: Prompt) -> Step | None:
     sequence = [step for step in steps if step.when is None]
     place = _calls_before(messages[:start]) + in_turn
     return sequence[place] if place < len(sequence) else None
+
+
+def _choose_aside(steps: Sequence[Step], question: str) -> Step | None:
+    said = question.removesuffix(INSTRUCTION).lower()
+    matching = [step for step in steps if step.when is not None and step.when.lower() in said]
+    return next(iter(matching or [step for step in steps if step.when is None]), None)
 
 
 def _is_person(message: PromptMessage) -> bool:

@@ -13,13 +13,12 @@ from parley.domain.errors import Conflict, InvalidRequest, Refusal
 from parley.domain.protocol import accept, new_conversation
 from parley.domain.values import Value
 from parley.turns import conversations, projects
-from parley.turns.accepted import AcceptedMessage, fingerprint_of, read_accepted
+from parley.turns.accepted import MESSAGE_LIMIT, AcceptedMessage, fingerprint_of, read_accepted
 from parley.turns.build_prompt import END_COMMAND
 from parley.turns.ports import ConditionFailed
 from parley.turns.records import Stored, load, put_once
 from parley.turns.runtime import Runtime
 
-MESSAGE_LIMIT = 32_000
 TITLE_LIMIT = 200
 
 

@@ -9,6 +9,9 @@ from parley.domain.values import Value
 from parley.turns.records import load, put
 from parley.turns.runtime import Runtime
 
+MESSAGE_LIMIT = 32_000
+"""Code points of a message."""
+
 
 class AcceptedMessage(Value):
     """A message as it was accepted. ``content`` is None once ``turn`` applied it: the history has it then.

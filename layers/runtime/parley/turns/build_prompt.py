@@ -85,7 +85,7 @@ def _open(
     opened = Scope(stored, scope.thread_id, scope.agent_id, stored.value.turn or 0)
     if log is None:
         return opened, task.input.turn.seq
-    history.record_user_message(runtime, opened, log, with_content(runtime, agent, accepted))
+    history.record_user_message(runtime, opened, log, with_content(runtime, task, agent, accepted))
     mark_applied(runtime, stored.value.thread_id, accepted, opened.turn)
     return opened, log.last_seq
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from parley.domain.messages import Usage
-from parley.prompts.prompt import MessageForm
+from parley.prompts.prompt import MessageForm, Purpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ModelCall:
     """One request to a provider. ``seconds``: from the request to the end of its reply.
 
     ``failure`` is the class of the error, such as ``ProviderOverloaded``. ``interrupted``: given up by us,
-    because the turn was cancelled or another run took over.
+    because the turn was cancelled, another run took over, or what was asked for is no longer wanted.
     """
 
     provider: str
@@ -47,6 +47,7 @@ class ModelCall:
     outcome: Outcome
     failure: str | None = None
     usage: Usage | None = None
+    purpose: Purpose = "reply"
 
 
 class Meter(Protocol):

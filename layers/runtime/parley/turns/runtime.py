@@ -20,6 +20,8 @@ class Settings:
     """How long text is gathered before it is logged and pushed (the first piece goes at once)."""
     fence_seconds: float = 1.0
     """How often a model call looks whether it may still act, and whether it was cancelled."""
+    aside_seconds: float = 20.0
+    """How long a model may take for what nobody watches being written: a predefined message, suggestions."""
     event_retention_seconds: float = 30 * DAY
     inline_limit: int = 200_000
     """Larger bodies go to the blobs (a DynamoDB item holds 400 KB)."""

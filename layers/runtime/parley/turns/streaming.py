@@ -10,6 +10,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
@@ -155,7 +156,7 @@ class Streamer:
         self._waiting.append(self._scope.event(name, event_id, message_id=self._message_id, **data))
 
 
-_END = object()
+END = object()
 
 
 def _read(stream: Iterator[Delta], arrived: queue.SimpleQueue[Any], stop: threading.Event) -> None:
@@ -168,24 +169,31 @@ def _read(stream: Iterator[Delta], arrived: queue.SimpleQueue[Any], stop: thread
     except BaseException as error:  # noqa: BLE001 - handed over to the task, which raises it
         arrived.put(error)
     else:
-        arrived.put(_END)
+        arrived.put(END)
     finally:
         close = getattr(stream, "close", None)
         if close:
             close()
 
 
-def run_stream(
-    stream: Iterator[Delta], streamer: Streamer, settings: Settings, may_go_on: Callable[[], bool]
-) -> ReplyDraft:
-    """Take the whole stream. Raises what the provider raised, StreamCut without a Finish, Interrupted by the fence."""
+@contextmanager
+def reading(stream: Iterator[Delta]) -> Iterator[queue.SimpleQueue[Any]]:
+    """What a thread of its own reads from the stream: deltas, then ``END`` or an exception. Left, it is closed."""
     arrived: queue.SimpleQueue[Any] = queue.SimpleQueue()
     stop = threading.Event()
     threading.Thread(target=_read, args=(stream, arrived, stop), name="model-stream", daemon=True).start()
     try:
-        _consume(arrived, streamer, settings, may_go_on)
+        yield arrived
     finally:
         stop.set()
+
+
+def run_stream(
+    stream: Iterator[Delta], streamer: Streamer, settings: Settings, may_go_on: Callable[[], bool]
+) -> ReplyDraft:
+    """Take the whole stream. Raises what the provider raised, StreamCut without a Finish, Interrupted by the fence."""
+    with reading(stream) as arrived:
+        _consume(arrived, streamer, settings, may_go_on)
     if streamer.draft.finish is None:
         raise StreamCut("The model's reply broke off before its end.")
     return streamer.draft
@@ -210,7 +218,7 @@ def _consume(
             delta = None
         if isinstance(delta, BaseException):
             raise delta
-        if delta is _END:
+        if delta is END:
             streamer.flush()
             return
         if delta is not None:

@@ -50,6 +50,9 @@ def encode(prompt: Prompt) -> dict[str, Any]:
     body |= {name: settings[name] for name in SETTINGS if settings.get(name) is not None}
     if as_object(body.get("thinking")).get("type") == "enabled" and not _may_think(messages):
         del body["thinking"]
+    if prompt.response_schema is not None:
+        wanted = {"format": {"type": "json_schema", "schema": prompt.response_schema}}
+        body["output_config"] = as_object(body.get("output_config")) | wanted
     if stops := _stop_sequences(prompt):
         body["stop_sequences"] = stops
     body |= _tools(prompt, messages)

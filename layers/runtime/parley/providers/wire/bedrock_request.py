@@ -8,6 +8,7 @@ Bedrock's models; what it demands here is what the strictest of them do. Replies
 from __future__ import annotations
 
 import base64
+import json
 import re
 from typing import Any
 
@@ -63,6 +64,9 @@ def encode(prompt: Prompt) -> dict[str, Any]:
     for name, setting in _ARGUMENTS.items():
         if isinstance(prompt.settings.get(setting), dict):
             request[name] = prompt.settings[setting]
+    if prompt.response_schema is not None:
+        named = {"name": "answer", "schema": json.dumps(prompt.response_schema)}
+        request["outputConfig"] = {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": named}}}
     return request
 
 

@@ -117,6 +117,8 @@ def _settings(prompt: Prompt) -> dict[str, Any]:
     }
     if isinstance(config.get("stopSequences"), str):
         config["stopSequences"] = [config["stopSequences"]]
+    if prompt.response_schema is not None:
+        config |= {"responseMimeType": "application/json", "responseJsonSchema": prompt.response_schema}
     top = {
         field: prompt.settings[name]
         for name, field in TOP_LEVEL.items()

@@ -48,6 +48,8 @@ def settings_of(prompt: Prompt, stop: list[str]) -> dict[str, Any]:
         options |= settings["options"]
     body: dict[str, Any] = {"options": options} if options else {}
     body |= {name: settings[name] for name in FIELDS if settings.get(name) is not None}
+    if prompt.response_schema is not None:
+        body["format"] = prompt.response_schema
     return body | settings["extra_body"] if isinstance(settings.get("extra_body"), dict) else body
 
 

@@ -45,6 +45,8 @@ SETTINGS = (
     "parallel_tool_calls",
     "user",
 )
+SCHEMA_NAME = "answer"
+"""What a response schema is called: it has to have a name."""
 _TOOL_SETTINGS = {"tool_choice", "parallel_tool_calls"}
 _FINISH = {"function_call": "tool_calls", "max_tokens": "length", "eos": "stop", "end_turn": "stop"}
 _REASONS = {"stop", "length", "tool_calls", "content_filter"}
@@ -86,6 +88,9 @@ def encode(
         value = prompt.settings.get(name)
         if value is not None and (tools or name not in _TOOL_SETTINGS):
             body[name] = value
+    if prompt.response_schema is not None:
+        wanted = {"name": SCHEMA_NAME, "strict": True, "schema": prompt.response_schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": wanted}
     extra = prompt.settings.get("extra_body")
     return body | extra if isinstance(extra, dict) else body
 

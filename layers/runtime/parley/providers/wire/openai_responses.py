@@ -76,7 +76,7 @@ def encode(prompt: Prompt) -> dict[str, Any]:
         value = prompt.settings.get(name)
         if value is not None and (tools or name != "parallel_tool_calls"):
             body[field] = value
-    body |= _nested(prompt.settings)
+    body |= _nested(prompt)
     extra = prompt.settings.get("extra_body")
     return body | extra if isinstance(extra, dict) else body
 
@@ -100,8 +100,11 @@ def _tool_choice(choice: ToolChoice | None) -> str | dict[str, str] | None:
             return "required" if kind == "any" else kind
 
 
-def _nested(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Chat's flat settings in the objects where they live here; those objects' own settings win."""
+def _nested(prompt: Prompt) -> dict[str, Any]:
+    """Chat's flat settings in the objects where they live here; those objects' own settings win, and before all a
+    schema that the reply has to follow.
+    """
+    settings = prompt.settings
     reasoning, text = as_object(settings.get("reasoning")), as_object(settings.get("text"))
     if (effort := settings.get("reasoning_effort")) is not None:
         reasoning = {"effort": effort} | reasoning
@@ -110,6 +113,9 @@ def _nested(settings: Mapping[str, Any]) -> dict[str, Any]:
     if wanted := as_object(settings.get("response_format")):
         schema = as_object(wanted.get("json_schema"))
         text = {"format": {"type": wanted.get("type")} | schema} | text
+    if prompt.response_schema is not None:
+        named = {"name": openai_chat.SCHEMA_NAME, "strict": True, "schema": prompt.response_schema}
+        text = text | {"format": {"type": "json_schema"} | named}
     return ({"reasoning": reasoning} if reasoning else {}) | ({"text": text} if text else {})
 
 

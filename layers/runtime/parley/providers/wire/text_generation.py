@@ -64,6 +64,8 @@ def encode(prompt: Prompt) -> dict[str, Any]:
     if parameters.get("top_p") == 1:  # refused, and what happens without it
         del parameters["top_p"]
     parameters |= {"stop": stop_sequences(prompt, MOST_STOPS), "return_full_text": False, "details": True}
+    if prompt.response_schema is not None:
+        parameters["grammar"] = {"type": "json", "value": prompt.response_schema}
     extra = dict(as_object(settings.get("extra_body")))
     parameters |= as_object(extra.pop("parameters", None))
     return {"inputs": text_of(prompt), "parameters": parameters, "stream": True, **extra}
