@@ -18,12 +18,14 @@ from parley.embedded.flags import FILE as FLAGS_FILE
 from parley.embedded.flags import FileFlags
 from parley.embedded.interpreter import Interpreter
 from parley.embedded.issuer import LocalIssuer
+from parley.embedded.knowledge import SqliteKnowledge
 from parley.embedded.lock import FolderLock
 from parley.embedded.orchestrator import EmbeddedOrchestrator
 from parley.embedded.sockets import SocketHub
 from parley.embedded.store import SqliteStore
 from parley.providers.registry import ProviderRegistry
 from parley.tools.registry import FunctionRegistry
+from parley.turns.documents import Documents
 from parley.turns.ports import Secrets
 from parley.turns.runtime import DAY, Runtime, Settings
 
@@ -46,6 +48,7 @@ class Installation:
     lock: FolderLock
     store: SqliteStore
     database: Database
+    knowledge: SqliteKnowledge
 
     def begin(self) -> None:
         """Forget the former process's connections, and carry on with what was under way."""
@@ -61,6 +64,7 @@ class Installation:
     def close(self) -> None:
         """Stop working on the folder and give it up; what is under way goes on at the next opening."""
         self.interpreter.close()
+        self.knowledge.close()
         self.database.close()
         self.lock.release()
 
@@ -93,7 +97,12 @@ def open_folder(data: Path, choices: Choices, clock: Any = None) -> Installation
         hub = SocketHub()
         blobs = FolderBlobs(data / "blobs", synchronous=choices.synchronous)
         providers = ProviderRegistry(choices.secrets, sleep=clock.sleep)
-        functions = FunctionRegistry(store, clock, modules=choices.packs, blobs=blobs, image_makers=providers)
+        knowledge = SqliteKnowledge(
+            data / "knowledge.db", lambda project_id: Documents(store, blobs, clock, project_id)
+        )
+        functions = FunctionRegistry(
+            store, clock, modules=choices.packs, blobs=blobs, image_makers=providers, knowledge=knowledge
+        )
         functions.classes()  # a pack that cannot be loaded is told now, not in the middle of a turn
         runtime = Runtime(
             store=store,
@@ -105,10 +114,11 @@ def open_folder(data: Path, choices: Choices, clock: Any = None) -> Installation
             functions=functions,
             settings=choices.settings,
             flags=flags,
+            knowledge=knowledge,
         )
         issuer = LocalIssuer(data, clock.now)
         undo.pop_all()
-    return Installation(runtime, interpreter, hub, issuer, lock, store, database)
+    return Installation(runtime, interpreter, hub, issuer, lock, store, database, knowledge)
 
 
 def _interpreter(database: Database, clock: Any, workers: int) -> Interpreter:

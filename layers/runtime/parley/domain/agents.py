@@ -20,6 +20,7 @@ ToolForm = Literal["native", "xml"]
 
 WORKSPACE_FUNCTIONS = ("listFiles", "readFile", "writeFile")
 IMAGE_FUNCTIONS = ("generateImage",)
+KNOWLEDGE_FUNCTIONS = ("searchKnowledgeBase",)
 MOST_FUNCTIONS = 128
 """What every provider with native calls takes in one request."""
 
@@ -115,7 +116,7 @@ class Agent(Value):
     """An agent: a prompt, a model, functions and the rules of its conversations.
 
     ``workspace``: it sees the project's files and may list, read and (with confirmation) write them.
-    ``images``: it may have pictures made.
+    ``images``: it may have pictures made. ``knowledge``: it may search the project's documents.
     """
 
     agent_id: Identifier
@@ -138,6 +139,7 @@ class Agent(Value):
     tool_form: ToolForm = "native"
     workspace: bool = False
     images: ImageModel | None = None
+    knowledge: bool = False
     functions: tuple[AgentFunction, ...] = Field(default=(), max_length=MOST_FUNCTIONS)
 
     @field_validator("capabilities")
@@ -163,7 +165,11 @@ class Agent(Value):
 
     def runtime_functions(self) -> tuple[str, ...]:
         """Names of the functions that the runtime brings for what is switched on."""
-        return (WORKSPACE_FUNCTIONS if self.workspace else ()) + (IMAGE_FUNCTIONS if self.images else ())
+        return (
+            (WORKSPACE_FUNCTIONS if self.workspace else ())
+            + (IMAGE_FUNCTIONS if self.images else ())
+            + (KNOWLEDGE_FUNCTIONS if self.knowledge else ())
+        )
 
     def predefined_message(self, message_id: str) -> PredefinedMessage | None:
         """The predefined message of that id, if this agent has it."""

@@ -169,6 +169,24 @@ def project_files(project_id: str) -> str:
     return f"projects/{quote(project_id, safe='')}/files/"
 
 
+DOCUMENTS = "DOCUMENT#"
+
+
+def documents_partition(project_id: str) -> str:
+    """Partition of a project's knowledge documents."""
+    return f"DOCUMENTS#{project_id}"
+
+
+def document(document_id: str) -> str:
+    """A knowledge document."""
+    return f"{DOCUMENTS}{document_id}"
+
+
+def document_texts(project_id: str) -> str:
+    """Prefix of the blobs with the texts of a project's documents; the revision follows."""
+    return f"projects/{quote(project_id, safe='')}/documents/"
+
+
 def channel_partition(channel: str) -> str:
     """Partition of a channel's subscribed connections."""
     return f"CHANNEL#{channel}"

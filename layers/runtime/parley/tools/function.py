@@ -29,6 +29,7 @@ from parley.domain.agents import AgentFunction, ClassFunction
 from parley.tools.data import ProjectData
 from parley.tools.schema import parameters_of
 from parley.turns.files import ProjectFiles
+from parley.turns.knowledge import ProjectKnowledge
 from parley.turns.model_ports import Image
 from parley.turns.ports import Clock
 
@@ -57,7 +58,8 @@ class FunctionContext:
 
     ``idempotency_key`` is the same whenever the same call runs again: hand it to outside systems, and keep it
     with what was changed. ``files`` are the project's workspace; ``imagine`` makes a picture with the agent's image
-    model, and raises a ProviderError. Both are None where the installation or the agent has none.
+    model, and raises a ProviderError; ``knowledge`` searches the project's documents. Each is None where the
+    installation or the agent has none.
     """
 
     user_id: str
@@ -69,6 +71,7 @@ class FunctionContext:
     clock: Clock
     files: ProjectFiles | None = None
     imagine: Callable[[str], Image] | None = None
+    knowledge: ProjectKnowledge | None = None
 
 
 class Function(ABC):

@@ -23,8 +23,11 @@ from parley.tools.function import Function, FunctionContext, FunctionFailed, Fun
 from parley.tools.results import clean_content, clean_data
 from parley.tools.schema import parameters_of
 from parley.tools.validation import validation_failed
+from parley.turns.documents import Documents
 from parley.turns.files import ProjectFiles
 from parley.turns.function_ports import FunctionCall, FunctionOutcome, FunctionSpec
+from parley.turns.knowledge import ProjectKnowledge
+from parley.turns.knowledge_ports import Knowledge
 from parley.turns.model_ports import Image, ImageMakers, ImageOptions
 from parley.turns.ports import Blobs, Clock, Store
 
@@ -41,7 +44,7 @@ class FunctionRegistry:
 
     Classes come from the entry points, from ``functions()`` of each of ``modules``, and from
     ``classes``. They are looked for at the first use, once. With ``blobs``, where workspace files lie, there are
-    the runtime's own as well; ``image_makers`` make their pictures.
+    the runtime's own as well; ``image_makers`` make their pictures, ``knowledge`` finds their passages.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class FunctionRegistry:
         classes: Iterable[type[Function]] = (),
         blobs: Blobs | None = None,
         image_makers: ImageMakers | None = None,
+        knowledge: Knowledge | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -60,6 +64,7 @@ class FunctionRegistry:
         self._given = (*classes, *(builtin.functions() if blobs is not None else ()))
         self._blobs = blobs
         self._image_makers = image_makers
+        self._knowledge = knowledge
         self._lock = threading.Lock()
         self._found: dict[str, type[Function]] | None = None
         self._specs: dict[str, FunctionSpec] = {}
@@ -149,7 +154,14 @@ class FunctionRegistry:
             clock=self._clock,
             files=None if self._blobs is None else ProjectFiles(self._blobs, call.project_id),
             imagine=self._imagine(call.images),
+            knowledge=self._project_knowledge(call.project_id),
         )
+
+    def _project_knowledge(self, project_id: str) -> ProjectKnowledge | None:
+        if self._knowledge is None or self._blobs is None:
+            return None
+        documents = Documents(self._store, self._blobs, self._clock, project_id)
+        return ProjectKnowledge(documents, self._knowledge, project_id)
 
     def _imagine(self, model: ImageModel | None) -> Callable[[str], Image] | None:
         makers = self._image_makers

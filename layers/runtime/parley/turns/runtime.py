@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from parley.turns.function_ports import Functions
+from parley.turns.knowledge_ports import Knowledge
 from parley.turns.model_ports import InstalledProviders
 from parley.turns.ports import Blobs, Clock, Orchestrator, Pusher, Store
 from parley.turns.rollout_ports import Flags, Meter, NoFlags, NoMeter
@@ -46,3 +47,5 @@ class Runtime:
     settings: Settings = field(default_factory=Settings)
     flags: Flags = field(default_factory=NoFlags)
     meter: Meter = field(default_factory=NoMeter)
+    knowledge: Knowledge | None = None
+    """None: on AWS without a Bedrock knowledge base."""

@@ -5,10 +5,16 @@
 
 from __future__ import annotations
 
-from parley.tools.builtin import images, workspace
+from parley.tools.builtin import images, knowledge, workspace
 from parley.tools.function import Function
 
 
 def functions() -> list[type[Function]]:
     """The classes, as a pack has them."""
-    return [workspace.ListFiles, workspace.ReadFile, workspace.WriteFile, images.GenerateImage]
+    return [
+        workspace.ListFiles,
+        workspace.ReadFile,
+        workspace.WriteFile,
+        images.GenerateImage,
+        knowledge.SearchKnowledgeBase,
+    ]
