@@ -30,7 +30,7 @@ TEMPLATE ?= template.yaml
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(LOCK_ARGS)
 
-.PHONY: help setup serve chat token test lint check build wheel sam-build bench lock clean
+.PHONY: help setup serve chat token test lint check build wheel sam-build kill bench lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

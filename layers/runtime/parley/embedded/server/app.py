@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from datetime import UTC, datetime
 
+from parley.domain.conversation import SIGNAL_GRACE_SECONDS
 from parley.embedded.server.contracts import InvocationContext, Service
 from parley.embedded.server.http import WORKERS, HttpServer, Receive, Scope, Send
 from parley.embedded.server.websocket import SocketServer
 from parley.embedded.server.workers import Workers
 
 REPAIR_SECONDS = 60.0
+# A process that was killed may have saved what it never signalled: found at once, or once its grace is over.
+_AFTER_START = (0.0, SIGNAL_GRACE_SECONDS + 1.0)
 _SWEEP_SECONDS = 15.0
 _log = logging.getLogger("parley.server")
 
@@ -38,14 +42,20 @@ class Application:
 
     async def keep_house(self) -> None:
         """What EventBridge and DynamoDB's TTL do on AWS: repair, and throw expired items away."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._end_overdue())
+            tasks.create_task(self._repair_now_and_then())
+
+    async def _end_overdue(self) -> None:
         loop = asyncio.get_running_loop()
-        repair_at = loop.time() + REPAIR_SECONDS
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
             self._service.hub.end_overdue(loop.time())
-            if loop.time() >= repair_at:
-                repair_at = loop.time() + REPAIR_SECONDS
-                await self._repair()
+
+    async def _repair_now_and_then(self) -> None:
+        for pause in itertools.chain(_AFTER_START, itertools.repeat(REPAIR_SECONDS)):
+            await asyncio.sleep(pause)
+            await self._repair()
 
     def stop(self) -> None:
         """Let the threads end."""
