@@ -135,7 +135,7 @@ $(PAGE): web/package-lock.json
 		"$$node/bin/node" "$$node/lib/node_modules/npm/bin/npm-cli.js" $(NPM_CI) >/dev/null; fi
 	@mkdir -p web/vendor
 	@cp web/node_modules/marked/lib/marked.esm.js web/vendor/marked.js
-	@cp web/node_modules/dompurify/dist/purify.es.mjs web/vendor/purify.js
+	@cp web/node_modules/dompurify/dist/purify.min.js web/vendor/purify.js
 	@touch $@
 
 $(NODE_VENV)/.node: requirements-node.lock | $(BIN)/python

@@ -11,11 +11,10 @@ from parley.domain.events import EventName
 from parley.domain.messages import Message, MessageKind
 from parley.prompts.template import fill_template
 from parley.turns import history
-from parley.turns.calls import OpenCall, open_call, read_proposal
+from parley.turns.calls import AWAIT, OpenCall, open_call, read_proposal
 from parley.turns.ports import ConditionFailed
 from parley.turns.projects import get_agent
-from parley.turns.records import load, put
-from parley.turns.run_tool import AWAIT
+from parley.turns.records import load, put, put_once
 from parley.turns.runtime import Runtime
 from parley.turns.task import Scope, Subthread, Task, open_log
 
@@ -65,11 +64,7 @@ def _claim(runtime: Runtime, opened: OpenCall, subagent: SubagentFunction, depth
         preserved_id = keys.preserved_subthread_id(root, scope.thread_id, call.name)
         if preserved := _claim_preserved(runtime, scope, fresh.but(subthread_id=preserved_id)):
             return preserved
-    known = load(runtime, scope.partition, keys.subthread(fresh.subthread_id), Subthread)
-    if known is not None:
-        return known.value
-    put(runtime, scope.partition, keys.subthread(fresh.subthread_id), fresh, if_version=None)
-    return fresh
+    return put_once(runtime, scope.partition, keys.subthread(fresh.subthread_id), fresh)
 
 
 def _claim_preserved(runtime: Runtime, scope: Scope, fresh: Subthread) -> Subthread | None:
@@ -102,7 +97,12 @@ def _record(
         turn=scope.turn,
         step=opened.step,
         call=opened.index,
-        metadata={"subthread_id": sub.subthread_id, "agent_id": agent_id, "tool_call_id": call.tool_call_id},
+        metadata={
+            "subthread_id": sub.subthread_id,
+            "subthread_turn": sub.turn,
+            "agent_id": agent_id,
+            "tool_call_id": call.tool_call_id,
+        },
     )
     link_key = keys.call_message(scope.thread_id, scope.turn, opened.step, opened.index, keys.LINK)
     history.record(runtime, scope, link_key, link)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from parley.domain import keys
-from parley.domain.conversation import Conversation, RunStatus
-from parley.domain.messages import Message
-from parley.prompts.prompt import Prompt
+from parley.domain.conversation import Conversation, RunId, RunStatus
 from parley.turns import projects
 from parley.turns.closing import RunRecord
-from parley.turns.ports import StateVisit
-from parley.turns.records import load, parse
+from parley.turns.records import parse
+from parley.turns.run_calls import RunReader
 from parley.turns.runtime import Runtime
 
 RUN_LIMIT = 1000
@@ -52,56 +50,33 @@ def _shown(record: RunRecord) -> dict[str, Any]:
 
 
 def read_run(
-    runtime: Runtime, user_id: str, project_id: str, thread_id: str, generation: int
+    runtime: Runtime,
+    user_id: str,
+    project_id: str,
+    thread_id: str,
+    generation: int,
+    *,
+    turn: int | None = None,
+    prompts: bool = True,
 ) -> dict[str, Any]:
-    """One run: its states with times, retries and outcomes, per attempt; the tokens that its turns used."""
+    """One run: its states with times, retries and outcomes, per attempt; what its turns asked, sent and got.
+
+    ``turn``: only that one's messages and model calls, whose prompts then are there whole. Not ``prompts``:
+    they are left out.
+    """
     conversation = projects.require_thread(runtime, user_id, project_id, thread_id).value
     records = _records(runtime, conversation)
     record = next((entry for entry in records if entry.generation == generation), None)
     if record is None:
         raise projects.not_found("run")
-    states = []
-    for attempt in range(1, record.attempts + 1):
-        name = keys.execution_name(thread_id, generation, attempt)
-        states += [{"attempt": attempt, **_visit(visit)} for visit in runtime.orchestrator.history(name)]
     before = sum(entry.turns for entry in records if entry.generation < generation)
     goes_on = conversation.run.generation == generation and conversation.run.status is not RunStatus.CLOSED
     turns = range(before + 1, before + record.turns + 1 + goes_on)
-    return {**_shown(record), "states": states, "model_calls": _model_calls(runtime, thread_id, turns)}
-
-
-def _visit(visit: StateVisit) -> dict[str, Any]:
+    reader = RunReader(runtime, RunId(thread_id, generation, record.attempts), record.attempts, prompts)
+    read = [reader.turn(thread_id, number) for number in turns if turn in (None, number)]
     return {
-        "name": visit.name,
-        "type": visit.type,
-        "entered_at": visit.entered_at,
-        "exited_at": visit.exited_at,
-        "outcome": visit.outcome,
-        "error": visit.error,
-        "retries": visit.retries,
-        "waiting": visit.waiting,
-        "iteration": list(visit.iteration),
+        **_shown(record),
+        "states": reader.states(before + 1, turns),
+        "asked": [asked for asked, _ in read if asked],
+        "model_calls": [call for _, calls in read for call in calls],
     }
-
-
-def _model_calls(runtime: Runtime, thread_id: str, turns: range) -> list[dict[str, Any]]:
-    """The prompt that was sent and the tokens used, per model call of these turns."""
-    partition = keys.thread_partition(thread_id)
-    calls = []
-    for turn in turns:
-        for item in runtime.store.query(partition, keys.messages(thread_id, turn), limit=500):
-            message = parse(runtime, item, Message).value
-            if message.role != "assistant":
-                continue
-            prompt = load(runtime, partition, keys.prompt(thread_id, turn, message.step), Prompt)
-            calls.append(
-                {
-                    "turn": turn,
-                    "step": message.step,
-                    "model": message.metadata.get("model"),
-                    "finish_reason": message.finish_reason,
-                    "usage": message.usage.model_dump() if message.usage else None,
-                    "prompt": prompt.value.model_dump(mode="json") if prompt else None,
-                }
-            )
-    return calls
