@@ -7,12 +7,12 @@ from functools import cache
 from typing import Any
 
 import parley
-from on_http import answers, confirmations, files, projects, threads
+from on_http import answers, confirmations, documents, files, projects, threads
 from on_http.resolver import Resolver
 
 app = Resolver()
 answers.install(app)
-for module in (threads, confirmations, projects, files):
+for module in (threads, confirmations, projects, files, documents):
     app.include_router(module.router)
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
-from urllib.parse import unquote
 
 from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 from pydantic import BaseModel, ConfigDict
 
 from on_http.answers import Limit, Name
-from on_http.resolver import current_user, given_parameter
+from on_http.resolver import current_user, whole
 from parley import wiring
-from parley.domain.errors import InvalidRequest
 from parley.turns import files
 
 router = Router()  # type: ignore[no-untyped-call]
@@ -43,7 +41,7 @@ def list_files(
 @router.get(FILE, tags=["files"])
 def get_file(project: Name, path: FilePath) -> dict[str, Any]:
     """A file: `content` if it is text, else `content_base64`."""
-    return files.get_file(wiring.runtime(), current_user(), project, _whole(path))
+    return files.get_file(wiring.runtime(), current_user(), project, whole("path", path))
 
 
 @router.put(FILE, tags=["files"])
@@ -53,7 +51,7 @@ def put_file(project: Name, path: FilePath, file: FileInput) -> dict[str, Any]:
         wiring.runtime(),
         current_user(),
         project,
-        _whole(path),
+        whole("path", path),
         content=file.content,
         content_base64=file.content_base64,
     )
@@ -62,11 +60,4 @@ def put_file(project: Name, path: FilePath, file: FileInput) -> dict[str, Any]:
 @router.delete(FILE, tags=["files"])
 def delete_file(project: Name, path: FilePath) -> dict[str, Any]:
     """Remove a file."""
-    return files.delete_file(wiring.runtime(), current_user(), project, _whole(path))
-
-
-def _whole(path: str) -> str:
-    """API Gateway ends a path at an encoded question mark: what is left of it may be another file's."""
-    if "?" in unquote(given_parameter("path") or ""):
-        raise InvalidRequest("invalid_request", "path: must not have question marks.")
-    return path
+    return files.delete_file(wiring.runtime(), current_user(), project, whole("path", path))

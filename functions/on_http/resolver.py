@@ -11,10 +11,12 @@ import threading
 from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
+from urllib.parse import unquote
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
+from parley.domain.errors import InvalidRequest
 from parley.domain.json_text import read_json
 
 _GREEDY = re.compile(r"<(\w+)\+>")
@@ -38,9 +40,14 @@ def current_user() -> str:
     return str(authorizer.jwt_claim["sub"])
 
 
-def given_parameter(name: str) -> str | None:
-    """A path parameter as API Gateway found it in this thread's request."""
-    return _event.get().path_parameters.get(name)
+def whole(name: str, value: str) -> str:
+    """The value of the greedy parameter ``name``, which the resolver has read from the path.
+
+    API Gateway ends a path at an encoded question mark: what is left of it may be another thing's name.
+    """
+    if "?" in unquote(_event.get().path_parameters.get(name) or ""):
+        raise InvalidRequest("invalid_request", f"{name}: must not have question marks.")
+    return value
 
 
 class Resolver(APIGatewayHttpResolver):

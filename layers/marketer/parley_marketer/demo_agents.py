@@ -24,12 +24,20 @@ def _general_assistant() -> Agent:
         agent_id="general-assistant",
         name="General assistant",
         description="Answers questions about the shop and does what it is asked, after approval.",
-        system_prompt="You are a helpful assistant for the marketing team of an online shop.",
+        system_prompt="You are a helpful assistant for the marketing team of an online shop. Questions about how the shop "
+        "works you answer from its knowledge base, naming the document.",
         **_MODEL,
+        propose_actions=True,
         predefined_messages=(
             PredefinedMessage(id="top-products", title="Best sellers", prompt="Show me the top 5 products"),
             PredefinedMessage(id="refund", title="Refund an order", prompt="Please refund my order"),
+            PredefinedMessage(
+                id="returns",
+                title="Ask about returns",
+                prompt="What is our policy for goods that arrive damaged?",
+            ),
         ),
+        knowledge=True,
         functions=(
             agent_function(GetTopProducts),
             agent_function(ChangeCustomLabel),

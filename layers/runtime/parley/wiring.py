@@ -21,7 +21,8 @@ from parley.domain.errors import ParleyError
 from parley.providers.client import ProviderClient
 from parley.providers.registry import ProviderRegistry
 from parley.tools.registry import FunctionRegistry
-from parley.turns import projects
+from parley.turns import knowledge, projects
+from parley.turns.knowledge_ports import Knowledge
 from parley.turns.ports import Clock, Secrets
 from parley.turns.repair import Repaired
 from parley.turns.rollout_ports import Flags, Meter, NoFlags, NoMeter
@@ -43,6 +44,8 @@ ENVIRONMENT = frozenset(
         "PARLEY_EVENT_RETENTION_DAYS",
         "PARLEY_DEMO_USER",
         "PARLEY_FLAGS",
+        "PARLEY_KNOWLEDGE_BASE_ID",
+        "PARLEY_KNOWLEDGE_DATA_SOURCE_ID",
     }
 )
 """The variables that the template sets; provider settings such as OPENAI_BASE_URL come on top."""
@@ -93,6 +96,7 @@ def aws_runtime(environment: Any, *, clock: Clock | None = None) -> Runtime:
     )
     objects = blobs.S3Blobs(clients.s3(session), environment.get("PARLEY_BUCKET", ""))
     models = ProviderRegistry(_EnvironmentFirst(environment, settings), sleep=clock.sleep)
+    passages = _knowledge(session, environment)
     return Runtime(
         store=table,
         blobs=objects,
@@ -112,11 +116,25 @@ def aws_runtime(environment: Any, *, clock: Clock | None = None) -> Runtime:
             modules=_modules(environment.get("PARLEY_PACKS", "")),
             blobs=objects,
             image_makers=models,
+            knowledge=passages,
         ),
         settings=_settings(environment, chunk_milliseconds=150),
         flags=_appconfig_flags(session, environment.get("PARLEY_FLAGS", "")),
         meter=_emf_meter(environment),
+        knowledge=passages,
     )
+
+
+def _knowledge(session: Any, environment: Any) -> Knowledge | None:
+    names = ("PARLEY_KNOWLEDGE_BASE_ID", "PARLEY_KNOWLEDGE_DATA_SOURCE_ID")
+    given = [environment.get(name) or "" for name in names]
+    if not any(given):
+        return None
+    if not all(given):
+        raise BadSetting(f"{names[given.index('')]} is not set; a knowledge base needs {' and '.join(names)}")
+    from parley.aws.knowledge import bedrock_knowledge
+
+    return bedrock_knowledge(session, *given)
 
 
 def _appconfig_flags(session: Any, names: str) -> Flags:
@@ -208,6 +226,7 @@ def ensure_demo(runtime: Runtime, user_id: str) -> None:
     pack.install(runtime.store, DEMO_PROJECT, runtime.clock)
     for agent in pack.agents():
         projects.put_agent(runtime, DEMO_PROJECT, agent)
+    knowledge.install(runtime, DEMO_PROJECT, pack.documents())
     projects.ensure_project(runtime, projects.Project(project_id=DEMO_PROJECT, name="Demo"))
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from boto3.session import Session
     from mypy_boto3_apigatewaymanagementapi import ApiGatewayManagementApiClient
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_ssm import SSMClient
     from mypy_boto3_stepfunctions import SFNClient
@@ -21,12 +22,12 @@ CONNECTIONS = 32
 """Connections kept per client: at least the threads that one process calls from at once."""
 
 
-def _patient(read_timeout: float) -> Config:
+def _patient(read_timeout: float, tries: int = 4) -> Config:
     return Config(
         connect_timeout=2,
         read_timeout=read_timeout,
         max_pool_connections=CONNECTIONS,
-        retries={"mode": "standard", "total_max_attempts": 4},
+        retries={"mode": "standard", "total_max_attempts": tries},
         tcp_keepalive=True,
     )
 
@@ -56,6 +57,30 @@ def appconfigdata(session: Session) -> Any:
     config = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 1})
     client: Any = session.client("appconfigdata", config=config)
     return client
+
+
+def bedrock_agent(session: Session) -> Any:
+    """For BedrockKnowledge: documents go in and out. A large one takes a moment, and a request waits for it."""
+    client: Any = session.client("bedrock-agent", config=_patient(10, tries=2))
+    return client
+
+
+def bedrock_agent_runtime(session: Session) -> Any:
+    """For BedrockKnowledge: searches."""
+    client: Any = session.client("bedrock-agent-runtime", config=_patient(10, tries=2))
+    return client
+
+
+def lambdas(session: Session, seconds: float) -> LambdaClient:
+    """For LambdaFunctions that answer within ``seconds``. One try: a second would run a slow function again."""
+    config = Config(
+        connect_timeout=2,
+        read_timeout=seconds,
+        max_pool_connections=CONNECTIONS,
+        retries={"mode": "standard", "total_max_attempts": 1},
+        tcp_keepalive=True,
+    )
+    return session.client("lambda", config=config)
 
 
 def apigatewaymanagementapi(session: Session, endpoint_url: str) -> ApiGatewayManagementApiClient:

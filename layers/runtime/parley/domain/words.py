@@ -32,19 +32,19 @@ _LETTERS: Final = {
 }
 """Letters that Unicode does not take apart."""
 
-COMMON: Final = frozenset(
-    "a an and any are as at be been but by can could did do does for from had has have how i if in into is it its may me "
-    "my no not of on or our shall should so than that the their them then there these they this those to us was we were "
-    "what when where which who whom whose why will with would you your "
-    "aber als am auf aus bei bin das dass dem den der des die ein eine einem einen einer es fur hat ich ihr im ist kann "
-    "mein mit nach nicht oder sich sie sind und uns von vom war was wenn wer wie wir wo zu zum zur "
-    "au aux avec ce ces cette comment dans de du elle en est et il je la le les ma mes mon nous ou par pas pour que "
-    "quel quelle qui sa ses son sont sur un une vous "
-    "como con cual cuando del donde el ella es esta este la las lo los mi mis nos para pero por que se si sin su sus una "
-    "uno unos y "
-    "czy dla do gdzie i jak jaka jaki jakie jest ktory kto lub ma moj mozna na nie o od po przez sa sie ta tak ten to w "
-    "z za ze".split()
-)
+_COMMON: Final = """
+    a an and any are as at be been but by can could did do does for from had has have how i if in into
+    is it its may me my no not of on or our shall should so than that the their them then there these
+    they this those to us was we were what when where which who whom whose why will with would you your
+    aber als am auf aus bei bin das dass dem den der des die ein eine einem einen einer es fur hat ich
+    ihr im ist kann mein mit nach nicht oder sich sie sind und uns von vom war was wenn wer wie wir wo
+    zu zum zur au aux avec ce ces cette comment dans de du elle en est et il je la le les ma mes mon
+    nous ou par pas pour que quel quelle qui sa ses son sont sur un une vous como con cual cuando del
+    donde el ella es esta este la las lo los mi mis nos para pero por que se si sin su sus una uno unos
+    y czy dla do gdzie i jak jaka jaki jakie jest ktory kto lub ma moj mozna na nie o od po przez sa sie
+    ta tak ten to w z za ze
+    """
+COMMON: Final = frozenset(_COMMON.split())
 """What questions are made of in five languages, as ``words`` writes it: it tells no two documents apart."""
 
 
@@ -76,7 +76,7 @@ def is_one_of_a_pair(word: str) -> bool:
 
 
 def stem(word: str) -> str:
-    """What inflected forms of a word have in common, roughly: ``policies`` and ``policy``, ``refunded`` and ``refund``."""
+    """What forms of a word have in common, roughly: ``policies`` and ``policy``, ``refunded`` and ``refund``."""
     if len(word) <= 3 or not word.isalpha():
         return word
     if word.endswith("ies"):

@@ -1,8 +1,8 @@
 """The knowledge index in SQLite's full-text search (FTS5), ranked by its BM25.
 
 In a file of its own, ``knowledge.db``: what is in it follows from the documents, so it may be deleted at any time, and
-one that is damaged or of another version is made anew. A table per project: what is rare in one is no matter to another.
-SQLite sees words that ``domain.words`` made, never a person's text: no query can be a mistake in its syntax.
+one that is damaged or of another version is made anew. A table per project: what is rare in one is no matter to
+another. SQLite sees words that ``domain.words`` made, never a person's text: no query can be a mistake in its syntax.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 _ORDER = re.compile(r"\bA-\d{3,6}\b", re.IGNORECASE)
 _AMOUNT = re.compile(
@@ -17,6 +18,9 @@ _TOP = re.compile(r"\btop\s+(\d{1,9})\b|\btop\b[^.]*\bproducts?\b|\bbest[- ]sell
 _LISTED_PRODUCT = re.compile(r"\bproduct (\d+)\b", re.IGNORECASE)
 _NUMBERS = r"\s*#?((?:\d+(?:\s*(?:-|–|to)\s*#?\d+)?(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*)?#?)+)"
 _RANGE = re.compile(r"(\d+)(?:\s*(?:-|–|to)\s*#?(\d+))?")
+_PASSAGE = re.compile(
+    r'<passage number="\d+" document="([^"]*)" title="([^"]*)"[^>]*>\n(.*?)\n</passage>', re.DOTALL
+)
 _DEFAULT_TOP = 10
 _MOST_NUMBERS = 200
 
@@ -65,6 +69,13 @@ def numbers_after(noun: str, text: str) -> list[int]:
 def product_ids_in_result(text: str) -> list[int]:
     """The products that a result of ``getTopProducts`` lists."""
     return list(dict.fromkeys(int(number) for number in _LISTED_PRODUCT.findall(text)))
+
+
+def passages_in(text: str) -> list[tuple[str, str, str]]:
+    """The passages that a result of ``searchKnowledgeBase`` quotes: document, title and text of each."""
+    return [
+        (document, unescape(title), unescape(passage)) for document, title, passage in _PASSAGE.findall(text)
+    ]
 
 
 def shortened(text: str, length: int = 200) -> str:

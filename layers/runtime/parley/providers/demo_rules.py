@@ -16,6 +16,7 @@ from parley.providers.demo_reading import (
     label_in,
     numbers_after,
     order_ids_in,
+    passages_in,
     product_ids_in_result,
     quoted,
     shortened,
@@ -105,12 +106,25 @@ def _report(result: PromptMessage) -> str:
     content = shortened(result.content, 4000)
     if result.ok and _REPORT.match(content):
         return content
+    if result.ok and result.name == "searchKnowledgeBase":
+        return _quotation(result.content)
     if result.ok:
         return f"Here is what {result.name} found:\n{content}" if "\n" in content else f"Done. {content}"
     for pattern, because in _REFUSALS.items():
         if re.search(pattern, content, re.IGNORECASE):
             return f"All right. {because}, so I did not run {result.name}."
     return f"That did not work: {content}"
+
+
+def _quotation(result: str) -> str:
+    """The best passage, and where to read on."""
+    found = passages_in(result)
+    if not found:
+        return result
+    document, title, passage = found[0]
+    others = dict.fromkeys(name for _, name, _ in found if name != title)
+    more = f"\n\nSee also: {', '.join(others)}." if others else ""
+    return f"Here is what {title} ({document}) says:\n{shortened(passage, 1000)}{more}"
 
 
 def _wants_label(situation: _Situation) -> bool:
@@ -222,6 +236,17 @@ def _campaign(situation: _Situation) -> list[Call]:
     return []
 
 
+def _knowledge(situation: _Situation) -> list[Call]:
+    wanted = situation.says(
+        r"\b(polic(?:y|ies)|guide(?:lines?)?|checklist|how (?:do|long|should|can)|knowledge)\b"
+    )
+    if wanted is None or not situation.offers("searchKnowledgeBase"):
+        return []
+    named = situation.says(r"\bknowledge(?: base)?\b\s*(?:for|about|on|:)?\s*(.*)")
+    query = (named.group(1).strip(" .?!") if named else "") or situation.said
+    return [("searchKnowledgeBase", {"query": shortened(query, 500)})]
+
+
 _RULES: tuple[Callable[[_Situation], list[Call]], ...] = (
     _manage_products,
     _refund,
@@ -230,4 +255,5 @@ _RULES: tuple[Callable[[_Situation], list[Call]], ...] = (
     _top_products,
     _create_task,
     _campaign,
+    _knowledge,
 )

@@ -6,6 +6,8 @@ before anybody sees it: a passage of a removed or replaced text is no answer, ho
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -18,7 +20,7 @@ from parley.domain.documents import (
     id_fault,
     title_of,
 )
-from parley.domain.errors import Conflict, InvalidRequest, SaveConflict, TooLarge
+from parley.domain.errors import Conflict, InvalidRequest, Refusal, SaveConflict, TooLarge
 from parley.turns import projects
 from parley.turns.documents import Documents
 from parley.turns.knowledge_ports import Hit, Indexed, Knowledge
@@ -29,6 +31,7 @@ NO_KNOWLEDGE = (
     "This installation has no knowledge base. On AWS, deploy the stack with the parameters KnowledgeBaseId and "
     "KnowledgeDataSourceId of a Bedrock knowledge base that has a custom data source."
 )
+_log = logging.getLogger("parley.knowledge")
 _TRIES = 10
 _SPARE = 2
 """Asked for per passage wanted, as some may be of texts that are no more."""
@@ -76,10 +79,11 @@ class ProjectKnowledge:
         return was_there
 
     def search(self, query: str, limit: int) -> list[Found]:
-        """At most ``limit`` passages of the documents as they are now, the best first."""
+        """At most ``limit`` passages of the documents as they are now, the best first. Any text is a query."""
         found: list[Found] = []
         known: dict[str, Document | None] = {}
-        for hit in self._index.search(self.project_id, query, limit * _SPARE):
+        asked = "".join(character if character.isprintable() else " " for character in query)
+        for hit in self._index.search(self.project_id, asked, limit * _SPARE) if asked.strip() else ():
             if hit.document_id not in known:
                 known[hit.document_id] = self.documents.get(hit.document_id)
             document = known[hit.document_id]
@@ -94,7 +98,7 @@ class ProjectKnowledge:
         return self._index.state(self.project_id, document)
 
     def _follow(self, document_id: str) -> None:
-        """Make the index agree with the document, whoever else changes it meanwhile: the last one to write looks again."""
+        """Make the index agree with the document, whoever else changes it: the last one to write looks again."""
         for _ in range(_TRIES):
             read = self.documents.read(document_id)
             if read is None:
@@ -131,6 +135,17 @@ def knowledge_of(runtime: Runtime, project_id: str) -> ProjectKnowledge:
         raise Conflict("no_knowledge_base", NO_KNOWLEDGE)
     documents = Documents(runtime.store, runtime.blobs, runtime.clock, project_id)
     return ProjectKnowledge(documents, runtime.knowledge, project_id)
+
+
+def install(runtime: Runtime, project_id: str, documents: Mapping[str, str]) -> None:
+    """Put the texts of a function pack there, by id, unless they are. Where that cannot be, the log says so."""
+    try:
+        knowledge = knowledge_of(runtime, project_id)
+        for document_id, content in documents.items():
+            if knowledge.documents.get(document_id) is None:
+                knowledge.put(document_id, None, content)
+    except Refusal as refusal:
+        _log.warning("the pack's documents are not in the knowledge base: %s", refusal)
 
 
 def _of_member(runtime: Runtime, user_id: str, project_id: str) -> ProjectKnowledge:
