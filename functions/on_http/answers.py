@@ -55,7 +55,9 @@ def _unavailable(_: StoreUnavailable) -> Response[str]:
 
 def _no_storage(failure: StorageError) -> Response[str]:
     _log.error("a request failed: %s", failure)
-    return error(503, "storage_failed", "The server cannot write its data folder; its log says why.")
+    return error(
+        503, "storage_failed", "The server cannot save anything now, its disk may be full; its log says why."
+    )
 
 
 def _unknown_route(_: NotFoundError) -> Response[str]:

@@ -86,7 +86,10 @@ def agents() -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How hard it is tried. ``start_kills``: the share of kills that fall into a start."""
+    """How hard it is tried. ``start_kills``: the share of kills that fall into a start.
+
+    ``full_disks``: how often, before the kills, the disk takes nothing for a while.
+    """
 
     seed: int
     kills: int
@@ -94,6 +97,8 @@ class Plan:
     longest_life: float = 2.0
     start_kills: float = 0.25
     start_seconds: float = 1.2
+    full_disks: int = 0
+    full_seconds: float = 1.0
 
 
 class Talker(Person):
@@ -163,6 +168,7 @@ async def run(plan: Plan, folder: Path) -> dict[str, Any]:
             for person in people
         ]
         try:
+            await _fill(server, plan, instants)
             killed = await _kill(server, plan, instants, talks)
             enough.set()
             await asyncio.gather(*talks)
@@ -175,7 +181,7 @@ async def run(plan: Plan, folder: Path) -> dict[str, Any]:
         assert server.stop() == 0
         calls = check_till(till_file, payments)
         check_folder(folder / "data", len(people))
-        check_log(server.log.read_text())
+        check_log(server.log.read_text(), full_disks=plan.full_disks)
         turns = sum(len(person.said) for person in people)
         seen = sum((person.counts for person in people), Counter())
         return {"seed": plan.seed, **killed, "turns": turns, "function calls": calls, **seen}
@@ -196,6 +202,15 @@ async def _people(server: KilledServer, count: int) -> list[Talker]:
 
 def _token(server: KilledServer, user: str) -> str:
     return member_token(server.data, server.url, user, "demo")
+
+
+async def _fill(server: KilledServer, plan: Plan, instants: random.Random) -> None:
+    """The disk takes nothing for a while, and then everything again."""
+    for _ in range(plan.full_disks):
+        await asyncio.sleep(instants.uniform(0, plan.longest_life))
+        server.refuse_writes()
+        await asyncio.sleep(instants.uniform(0, plan.full_seconds))
+        server.take_writes()
 
 
 async def _kill(

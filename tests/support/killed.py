@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -72,6 +73,17 @@ class KilledServer:
         assert self._process.poll() is None, self.log.read_text()[-4000:]
         self._process.kill()
         self._process.wait()
+
+    def refuse_writes(self) -> None:
+        """From now on no file of the process may grow or be written behind its first page, as on a full disk."""
+        self._limit_files(4096)
+
+    def take_writes(self) -> None:
+        """Let files be written again."""
+        self._limit_files(resource.RLIM_INFINITY)
+
+    def _limit_files(self, most: int) -> None:
+        resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
 
     def stop(self) -> int | None:
         """SIGTERM, and its exit status; None if there is no process."""

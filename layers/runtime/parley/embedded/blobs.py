@@ -19,6 +19,7 @@ from typing import Final, Literal
 from urllib.parse import unquote
 
 from parley.domain.errors import StorageError
+from parley.embedded.disk_words import words
 from parley.turns.ports import BlobInfo
 
 _UNSAFE: Final = re.compile(r"[^a-z0-9._-]|^\.")
@@ -155,6 +156,4 @@ def _storage(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StorageError(
-            f"{folder}: {error.strerror or error}; check the disk's free space and the folder's permissions"
-        ) from error
+        raise StorageError(f"{folder}: {words(error)}") from error

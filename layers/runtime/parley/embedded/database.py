@@ -7,6 +7,7 @@ gets the lock runs all that is queued in one transaction, commits once, and ever
 the commit that holds its work. A lone writer pays no hand-off to another thread.
 """
 
+import logging
 import sqlite3
 import threading
 from collections import deque
@@ -15,7 +16,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from parley.domain.errors import StorageError
+from parley.embedded.disk_words import FULL
 
+_log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 # Primary result codes (https://sqlite.org/rescode.html) that tell of the file or the disk, not of the SQL.
@@ -27,7 +30,7 @@ _STORAGE_CODES = {
     sqlite3.SQLITE_READONLY: "the file or its folder is read-only: make both writable",
     sqlite3.SQLITE_IOERR: "the disk failed to read or write: check the disk and its free space",
     sqlite3.SQLITE_CORRUPT: "the file is damaged: restore it from a backup",
-    sqlite3.SQLITE_FULL: "the disk is full: free some space, then try again",
+    sqlite3.SQLITE_FULL: FULL,
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened: check that its folder exists and is writable",
     sqlite3.SQLITE_NOTADB: "the file is not a SQLite database: move it away or restore a backup",
 }
@@ -59,6 +62,7 @@ class Database:
         self._leader = 0
         self._readers: deque[sqlite3.Connection] = deque()
         self._closed = False
+        self._refusing = False
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._writer = self._connect()
 
@@ -183,11 +187,15 @@ class Database:
             write.result = write.operation(connection)
             connection.execute("COMMIT")
             write.done = True
+            self._note(None)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - it is raised again, in the thread that asked
             self._roll_back()
-            self._settle([write], _as_storage_error(error, self.path) or error)
+            refused = _as_storage_error(error, self.path)
+            if refused is not None:
+                self._note(refused)
+            self._settle([write], refused or error)
 
     def _together(self, batch: list[_Write]) -> bool:
         """One transaction for the batch. False: the file refused; all is rolled back, each may try alone."""
@@ -204,6 +212,7 @@ class Database:
             return False
         for write in batch:
             write.done = True
+        self._note(None)
         return True
 
     def _within_savepoint(self, write: _Write) -> None:
@@ -224,6 +233,14 @@ class Database:
         # SQLite itself may have rolled back already (disk full, I/O error).
         if self._writer.in_transaction:
             self._writer.execute("ROLLBACK")
+
+    def _note(self, refused: StorageError | None) -> None:
+        """Log the first of the writes that are refused, and that they are taken again: not each, to a full disk."""
+        if refused is not None and not self._refusing:
+            _log.error("nothing can be saved for now: %s", refused)
+        elif refused is None and self._refusing:
+            _log.warning("%s: changes are saved again", self.path)
+        self._refusing = refused is not None
 
     @staticmethod
     def _settle(batch: list[_Write], error: BaseException) -> None:

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from parley.domain.errors import ParleyError, StorageError
+from parley.embedded.disk_words import words
 
 ISSUER = "https://issuer.parley.local"
 AUDIENCE = "parley"
@@ -125,7 +126,7 @@ def _load_or_make(folder: Path) -> rsa.RSAPrivateKey:
             _make(path)
         key = serialization.load_pem_private_key(path.read_bytes(), password=None)
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}; make the data folder yours and writable") from error
+        raise StorageError(f"{path}: {words(error)}") from error
     except ValueError as error:
         raise StorageError(f"{path} is no private key: remove it, and a new one is made") from error
     if not isinstance(key, rsa.RSAPrivateKey):

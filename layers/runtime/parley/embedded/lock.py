@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parley.domain.errors import ParleyError, StorageError
+from parley.embedded.disk_words import words
 
 _FILE = "lock"
 _TRIES = 10
@@ -52,9 +53,7 @@ class FolderLock:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(folder / _FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise StorageError(
-                f"{folder} cannot be used as a data folder: {error.strerror}; it must be a folder that you can write"
-            ) from error
+            raise StorageError(f"{folder} cannot be used as a data folder: {words(error)}") from error
         # Somebody who only asks for the owner holds the lock for an instant: hence more than one try.
         for _ in range(_TRIES):
             if _lock(descriptor, fcntl.LOCK_EX):
@@ -77,7 +76,7 @@ class FolderLock:
             os.pwrite(self._descriptor, text, 0)
             os.ftruncate(self._descriptor, len(text))
         except OSError as error:
-            raise StorageError(f"{self._folder} cannot be written: {error.strerror}") from error
+            raise StorageError(f"{self._folder} cannot be written: {words(error)}") from error
 
     def release(self) -> None:
         """Give the folder up. Doing so twice is harmless."""

@@ -205,7 +205,9 @@ class Engine:
         try:
             job()
         except StorageError as error:
-            _log.error("a change could not be saved, it is tried again: %s", error)
+            _log.debug(
+                "a change could not be saved, it is tried again: %s", error
+            )  # the database has said so
             self.try_later(job)
         except rows.Fenced:
             _log.warning("another interpreter has taken over an execution")

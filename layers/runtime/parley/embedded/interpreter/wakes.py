@@ -103,7 +103,7 @@ class Wakes:
             else:
                 self._fire_branch(execution_id, path, serial)
         except StorageError as error:
-            _log.error("a timer could not be saved, it is tried again: %s", error)
+            _log.debug("a timer could not be saved, it is tried again: %s", error)
             self._engine.timers.arm(key, self._engine.now() + _TRY_AGAIN, serial)
         except rows.Fenced:
             _log.warning("another interpreter has taken over an execution")

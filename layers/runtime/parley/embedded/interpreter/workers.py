@@ -69,7 +69,7 @@ class Workers:
             return self._conclude(claim, outcome)
         except StorageError as error:
             # The function has done its work: keep the claim, and save what it came to when the disk takes it.
-            _log.error("a result of %s could not be saved, it is tried again: %s", claim.function, error)
+            _log.debug("a result of %s could not be saved, it is tried again: %s", claim.function, error)
             self._engine.try_later(functools.partial(self._conclude_later, claim, outcome))
         except rows.Fenced:
             _log.warning("another interpreter has taken over an execution")

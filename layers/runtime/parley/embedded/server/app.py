@@ -8,6 +8,7 @@ import logging
 from datetime import UTC, datetime
 
 from parley.domain.conversation import SIGNAL_GRACE_SECONDS
+from parley.domain.errors import StorageError
 from parley.embedded.server.contracts import InvocationContext, Service
 from parley.embedded.server.http import WORKERS, HttpServer, Receive, Scope, Send
 from parley.embedded.server.websocket import SocketServer
@@ -69,6 +70,8 @@ class Application:
                 lambda: self._service.handlers.repair(event, InvocationContext("on_schedule"))
             )
             await self._workers.run(self._service.purge)
+        except StorageError as error:
+            _log.error("repair failed; it is tried again in a minute: %s", error)
         except Exception:  # noqa: BLE001 - whatever it was, the next minute is another try
             _log.exception("repair failed; it is tried again in a minute")
 

@@ -84,6 +84,8 @@ class SocketServer:
             )
         except _Refused:
             raise
+        except StorageError as error:
+            raise _Refused(503, "Service Unavailable") from error
         except Exception as error:
             raise _Refused(500, "Internal Server Error") from error
         if status is not None:
