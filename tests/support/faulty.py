@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from parley.domain.agents import Capabilities
+from parley.domain.agents import AgentFunction, Capabilities
 from parley.domain.errors import ProviderNotConfigured
 from parley.prompts.prompt import Prompt
-from parley.turns.function_ports import FunctionCall, FunctionOutcome, FunctionSpec
+from parley.turns.function_ports import FunctionCall, FunctionOutcome, FunctionSpec, RemoteCall
 from parley.turns.model_ports import (
     Delta,
     Finish,
@@ -224,12 +224,16 @@ class OutsideSystem:
     def __init__(self) -> None:
         self.done: Counter[tuple[str, str]] = Counter()
 
-    def call(self, call: FunctionCall) -> FunctionOutcome:
+    def call(self, call: FunctionCall | RemoteCall) -> FunctionOutcome:
+        assert isinstance(call, FunctionCall)
         self.done[call.class_name, call.idempotency_key] += 1
         return FunctionOutcome(f"{call.class_name} done")
 
-    def validate(self, class_name: str, arguments: dict[str, Any]) -> str | None:
+    def fault(self, function: AgentFunction, arguments: dict[str, Any]) -> str | None:
         return None
+
+    def settled(self, project_id: str, functions: Sequence[AgentFunction]) -> tuple[AgentFunction, ...]:
+        return tuple(functions)
 
     def prompt_context(self, class_names: Iterable[str], **who: str) -> list[str]:
         return []

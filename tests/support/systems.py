@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 from pydantic import Field
 
@@ -30,6 +30,7 @@ from parley.tools.registry import FunctionRegistry
 from parley.turns import ports, projects, sockets
 from parley.turns.projects import Project, Role
 from parley.turns.runtime import Runtime, Settings
+from tests.support.bedrock_knowledge import DATA_SOURCE, KNOWLEDGE_BASE
 from tests.support.client import Client
 from tests.support.counted import CountedBlobs, CountedOrchestrator, CountedStore, Counts, counted_pusher
 from tests.support.moto_aws import MockedAws
@@ -177,8 +178,12 @@ class System(Client):
         facts = {"agent_id": agent_id, "name": agent_id, "provider": "scripted", "model": "demo", **fields}
         if "script" in facts:
             facts["settings"] = {"script": facts.pop("script")}
-        projects.put_agent(self.runtime, self.project, Agent.model_validate(facts))
+        self.put_agent(Agent.model_validate(facts))
         return agent_id
+
+    def put_agent(self, agent: Agent) -> None:
+        """Put an agent into the project as it is."""
+        projects.put_agent(self.runtime, self.project, agent)
 
     def change_settings(self, **changes: Any) -> None:
         """Change settings of the installation."""
@@ -194,11 +199,12 @@ class System(Client):
         projects.ensure_member(self.runtime, self.project, user, role)
         return user
 
-    def open_shop(self) -> None:
-        """The demo's agents and data, in this project."""
+    def open_shop(self, *, suggesting: bool = False) -> None:
+        """The demo's agents and data, in this project; ``suggesting``: with what to do next, as it is shipped."""
         parley_marketer.install(self.store, self.project, self.clock)
         for agent in parley_marketer.agents():
-            projects.put_agent(self.runtime, self.project, agent)
+            wanted = agent.propose_actions and suggesting
+            self.put_agent(agent.but(propose_actions=wanted))
 
     def listen(self, connection: str = "c-1", user: str = "dev") -> None:
         """Subscribe a connection to the user's channel in the project."""
@@ -232,6 +238,8 @@ def _system(
         classes=(Note,),
         blobs=blobs,
         image_makers=inner.providers,
+        knowledge=inner.knowledge,
+        remote=cast(FunctionRegistry, inner.functions).remote,
     )
     runtime = replace(
         inner,
@@ -280,6 +288,8 @@ def set_up(account: MockedAws) -> Account:
         "PARLEY_BUCKET": account.bucket,
         "PARLEY_STATE_MACHINE_ARN": account.create_machine(assets.definition(arns)),
         "PARLEY_SOCKET_ENDPOINT": account.socket_endpoint,
+        "PARLEY_KNOWLEDGE_BASE_ID": KNOWLEDGE_BASE,
+        "PARLEY_KNOWLEDGE_DATA_SOURCE_ID": DATA_SOURCE,
     }
     tasks = assets.handler(assets.TASK_HANDLER)
     account.functions = lambda name, payload: tasks(payload, name)

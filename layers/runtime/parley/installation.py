@@ -25,6 +25,7 @@ from parley.embedded.sockets import SocketHub
 from parley.embedded.store import SqliteStore
 from parley.providers.registry import ProviderRegistry
 from parley.tools.registry import FunctionRegistry
+from parley.tools.remote import RemoteFunctions
 from parley.turns.documents import Documents
 from parley.turns.ports import Secrets
 from parley.turns.runtime import DAY, Runtime, Settings
@@ -78,6 +79,7 @@ class Choices:
     packs: tuple[str, ...]
     synchronous: Durability = "NORMAL"
     workers: int = 64
+    remote: RemoteFunctions | None = None
     flags: Path | None = None
     """The file of the feature flags, if it is not the folder's own."""
 
@@ -101,7 +103,13 @@ def open_folder(data: Path, choices: Choices, clock: Any = None) -> Installation
             data / "knowledge.db", lambda project_id: Documents(store, blobs, clock, project_id)
         )
         functions = FunctionRegistry(
-            store, clock, modules=choices.packs, blobs=blobs, image_makers=providers, knowledge=knowledge
+            store,
+            clock,
+            modules=choices.packs,
+            blobs=blobs,
+            image_makers=providers,
+            knowledge=knowledge,
+            remote=choices.remote,
         )
         functions.classes()  # a pack that cannot be loaded is told now, not in the middle of a turn
         runtime = Runtime(

@@ -7,7 +7,6 @@ and ``use(installation.runtime)``; the very same handlers then work on that.
 from __future__ import annotations
 
 import importlib
-import math
 import os
 from functools import cache
 from pathlib import Path
@@ -16,17 +15,20 @@ from typing import TYPE_CHECKING, Any
 from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
+from parley import variables
 from parley.clock import SystemClock
-from parley.domain.errors import ParleyError
 from parley.providers.client import ProviderClient
 from parley.providers.registry import ProviderRegistry
 from parley.tools.registry import FunctionRegistry
+from parley.tools.remote import RemoteFunctions
 from parley.turns import knowledge, projects
+from parley.turns.function_ports import LambdaInvoker
 from parley.turns.knowledge_ports import Knowledge
 from parley.turns.ports import Clock, Secrets
 from parley.turns.repair import Repaired
 from parley.turns.rollout_ports import Flags, Meter, NoFlags, NoMeter
-from parley.turns.runtime import DAY, Runtime, Settings
+from parley.turns.runtime import Runtime
+from parley.variables import BadSetting, VariablesFirst
 
 if TYPE_CHECKING:
     from parley.installation import Durability, Installation
@@ -44,13 +46,13 @@ ENVIRONMENT = frozenset(
         "PARLEY_EVENT_RETENTION_DAYS",
         "PARLEY_DEMO_USER",
         "PARLEY_FLAGS",
+        "PARLEY_FUNCTION_HOSTS",
         "PARLEY_KNOWLEDGE_BASE_ID",
         "PARLEY_KNOWLEDGE_DATA_SOURCE_ID",
     }
 )
 """The variables that the template sets; provider settings such as OPENAI_BASE_URL come on top."""
 
-_FLAG_NAMES = 3
 DEMO_PROJECT = "demo"
 DEMO_PACK = "parley_marketer"
 
@@ -77,7 +79,7 @@ def _from_environment() -> Runtime:
         )
     built = aws_runtime(os.environ)
     demo_user = os.environ.get("PARLEY_DEMO_USER")
-    if demo_user and DEMO_PACK in _modules(os.environ.get("PARLEY_PACKS", "")):
+    if demo_user and DEMO_PACK in variables.modules(os.environ.get("PARLEY_PACKS", "")):
         ensure_demo(built, demo_user)
     return built
 
@@ -91,11 +93,12 @@ def aws_runtime(environment: Any, *, clock: Clock | None = None) -> Runtime:
     session = boto3.session.Session()
     clock = clock or SystemClock()
     table = store.DynamoStore(clients.dynamodb(session), environment["PARLEY_TABLE"], clock)
-    settings = secrets.SsmSecrets(
-        clients.ssm(session), environment.get("PARLEY_SECRETS_PREFIX", "/parley"), clock
+    settings = VariablesFirst(
+        environment,
+        secrets.SsmSecrets(clients.ssm(session), environment.get("PARLEY_SECRETS_PREFIX", "/parley"), clock),
     )
     objects = blobs.S3Blobs(clients.s3(session), environment.get("PARLEY_BUCKET", ""))
-    models = ProviderRegistry(_EnvironmentFirst(environment, settings), sleep=clock.sleep)
+    models = ProviderRegistry(settings, sleep=clock.sleep)
     passages = _knowledge(session, environment)
     return Runtime(
         store=table,
@@ -113,16 +116,35 @@ def aws_runtime(environment: Any, *, clock: Clock | None = None) -> Runtime:
         functions=FunctionRegistry(
             table,
             clock,
-            modules=_modules(environment.get("PARLEY_PACKS", "")),
+            modules=variables.modules(environment.get("PARLEY_PACKS", "")),
             blobs=objects,
             image_makers=models,
             knowledge=passages,
+            remote=_remote_functions(settings, environment, clock, session),
         ),
-        settings=_settings(environment, chunk_milliseconds=150),
+        settings=variables.settings(environment, chunk_milliseconds=150),
         flags=_appconfig_flags(session, environment.get("PARLEY_FLAGS", "")),
         meter=_emf_meter(environment),
         knowledge=passages,
     )
+
+
+def _remote_functions(
+    settings: Secrets, environment: Any, clock: Clock, session: Any = None
+) -> RemoteFunctions:
+    """Functions that run elsewhere. ``session``: AWS's, if this runs there."""
+
+    def lambdas() -> LambdaInvoker:
+        import boto3
+
+        from parley.aws import clients
+        from parley.aws.lambdas import LambdaFunctions
+
+        own = session or boto3.session.Session()
+        return LambdaFunctions(lambda seconds: clients.lambdas(own, seconds), clock.sleep)
+
+    hosts = variables.function_hosts(environment, on_aws=session is not None)
+    return RemoteFunctions(settings, hosts, lambdas, clock.sleep)
 
 
 def _knowledge(session: Any, environment: Any) -> Knowledge | None:
@@ -143,17 +165,8 @@ def _appconfig_flags(session: Any, names: str) -> Flags:
         return NoFlags()
     from parley.aws import clients, flags
 
-    application, environment, profile = _flag_names(names)
+    application, environment, profile = variables.flag_names(names)
     return flags.appconfig_flags(clients.appconfigdata(session), application, environment, profile)
-
-
-def _flag_names(names: str) -> list[str]:
-    parts = names.split("/")
-    if len(parts) != _FLAG_NAMES or not all(parts):
-        raise BadSetting(
-            f"PARLEY_FLAGS is {names!r}; it must be APPLICATION/ENVIRONMENT/PROFILE of AppConfig"
-        )
-    return parts
 
 
 def _emf_meter(environment: Any) -> Meter:
@@ -166,47 +179,9 @@ def _emf_meter(environment: Any) -> Meter:
     return meter.EmfMeter(namespace, environment.get("POWERTOOLS_SERVICE_NAME"))
 
 
-class BadSetting(ParleyError):
-    """An environment variable has a value that is not accepted; the message names it."""
-
-
-def _settings(environment: Any, *, chunk_milliseconds: int) -> Settings:
-    return Settings(
-        chunk_seconds=_number(environment, "PARLEY_CHUNK_MILLISECONDS", chunk_milliseconds, 0, 10_000) / 1000,
-        event_retention_seconds=_number(environment, "PARLEY_EVENT_RETENTION_DAYS", 30, 1, 3650) * DAY,
-    )
-
-
-def _number(environment: Any, name: str, otherwise: float, least: float, most: float) -> float:
-    text = environment.get(name) or str(otherwise)
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not least <= number <= most:
-        raise BadSetting(f"{name} is {text!r}; it must be a number from {least:g} to {most:g}")
-    return number
-
-
-def _modules(names: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in names.split(",") if name.strip())
-
-
-class _EnvironmentFirst:
-    """Settings from the environment, and behind it from another source."""
-
-    def __init__(self, environment: Any, behind: Secrets | None = None) -> None:
-        self._environment = environment
-        self._behind = behind
-
-    def get(self, name: str) -> str | None:
-        """An empty variable counts as none."""
-        return self._environment.get(name) or (self._behind.get(name) if self._behind else None)
-
-
 def provider_client(name: str) -> ProviderClient:
     """One provider with this environment's settings, without a conversation. Raises ProviderNotConfigured."""
-    return ProviderClient(name, _EnvironmentFirst(os.environ))
+    return ProviderClient(name, VariablesFirst(os.environ))
 
 
 def no_color() -> bool:
@@ -255,11 +230,14 @@ def embedded(
     # What the embedded backend needs is not in the Lambda layer.
     from parley.installation import Choices, open_folder
 
+    clock = clock or SystemClock()
+    secrets = VariablesFirst(os.environ)
     choices = Choices(
-        secrets=_EnvironmentFirst(os.environ),
-        settings=_settings(os.environ, chunk_milliseconds=50),
-        packs=_modules(os.environ.get("PARLEY_PACKS", DEMO_PACK)),
-        synchronous=synchronous or _durability(),
+        secrets=secrets,
+        remote=_remote_functions(secrets, os.environ, clock),
+        settings=variables.settings(os.environ, chunk_milliseconds=50),
+        packs=variables.modules(os.environ.get("PARLEY_PACKS", DEMO_PACK)),
+        synchronous=synchronous or variables.durability(os.environ),
         workers=workers,
         flags=Path(flags) if (flags := os.environ.get("PARLEY_FLAGS")) else None,
     )
@@ -273,13 +251,3 @@ def embedded(
         installation.close()
         raise
     return installation
-
-
-def _durability() -> Durability:
-    """How hard SQLite makes a commit: NORMAL survives a crash of the process, FULL also a loss of power."""
-    chosen = os.environ.get("PARLEY_SYNCHRONOUS", "").upper() or "NORMAL"
-    if chosen == "FULL":
-        return "FULL"
-    if chosen != "NORMAL":
-        raise BadSetting(f"PARLEY_SYNCHRONOUS is {chosen!r}; it must be NORMAL or FULL")
-    return "NORMAL"

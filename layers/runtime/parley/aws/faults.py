@@ -52,9 +52,14 @@ def code_of(error: ClientError) -> str:
     return error.response.get("Error", {}).get("Code", "")
 
 
+def status_of(error: ClientError) -> int:
+    """The answer's HTTP status; 0 if it had none."""
+    return error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+
+
 def is_temporary(error: ClientError) -> bool:
     """Whether the service throttled or failed, rather than refused."""
-    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    status = status_of(error)
     return status >= 500 or status == 429 or code_of(error) in _TRY_LATER
 
 

@@ -57,7 +57,8 @@ class SubagentFunction(Value):
 
 
 Implementation = Annotated[
-    ClassFunction | SubagentFunction | HttpFunction | LambdaFunction | McpFunction, Field(discriminator="kind")
+    ClassFunction | SubagentFunction | HttpFunction | LambdaFunction | McpFunction,
+    Field(discriminator="kind"),
 ]
 
 

@@ -29,6 +29,7 @@ from parley.domain.agents import AgentFunction, ClassFunction
 from parley.tools.data import ProjectData
 from parley.tools.schema import parameters_of
 from parley.turns.files import ProjectFiles
+from parley.turns.function_ports import DEFAULT_SECONDS
 from parley.turns.knowledge import ProjectKnowledge
 from parley.turns.model_ports import Image
 from parley.turns.ports import Clock
@@ -84,6 +85,9 @@ class Function(ABC):
     requires_user_confirmation: ClassVar[bool] = False
     confirmation_question: ClassVar[str | None] = None
     """Template, see ``prompts/template.py``."""
+
+    time_limit_seconds: ClassVar[int] = DEFAULT_SECONDS
+    """After which the model is told that it did not finish, unless the agent says otherwise; 1 to 300."""
 
     Arguments: ClassVar[type[BaseModel]] = FunctionArguments
 

@@ -15,17 +15,20 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from parley.domain.agents import ImageModel
-from parley.domain.errors import ParleyError, Refusal
+from parley.domain.agents import AgentFunction, ClassFunction, ImageModel
+from parley.domain.errors import InvalidRequest, ParleyError, Refusal
+from parley.domain.remote_functions import LONGEST_LIMIT
 from parley.tools import builtin
 from parley.tools.data import ProjectData
 from parley.tools.function import Function, FunctionContext, FunctionFailed, FunctionResult, pack_of
+from parley.tools.remote import RemoteFunctions
 from parley.tools.results import clean_content, clean_data
 from parley.tools.schema import parameters_of
+from parley.tools.settling import settle_functions
 from parley.tools.validation import validation_failed
 from parley.turns.documents import Documents
 from parley.turns.files import ProjectFiles
-from parley.turns.function_ports import FunctionCall, FunctionOutcome, FunctionSpec
+from parley.turns.function_ports import FunctionCall, FunctionOutcome, FunctionSpec, RemoteCall
 from parley.turns.knowledge import ProjectKnowledge
 from parley.turns.knowledge_ports import Knowledge
 from parley.turns.model_ports import Image, ImageMakers, ImageOptions
@@ -44,7 +47,8 @@ class FunctionRegistry:
 
     Classes come from the entry points, from ``functions()`` of each of ``modules``, and from
     ``classes``. They are looked for at the first use, once. With ``blobs``, where workspace files lie, there are
-    the runtime's own as well; ``image_makers`` make their pictures, ``knowledge`` finds their passages.
+    the runtime's own as well; ``image_makers`` make their pictures, ``knowledge`` finds their passages. ``remote``
+    calls what runs elsewhere.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class FunctionRegistry:
         blobs: Blobs | None = None,
         image_makers: ImageMakers | None = None,
         knowledge: Knowledge | None = None,
+        remote: RemoteFunctions | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -65,6 +70,7 @@ class FunctionRegistry:
         self._blobs = blobs
         self._image_makers = image_makers
         self._knowledge = knowledge
+        self.remote = remote
         self._lock = threading.Lock()
         self._found: dict[str, type[Function]] | None = None
         self._specs: dict[str, FunctionSpec] = {}
@@ -91,19 +97,45 @@ class FunctionRegistry:
             parameters=parameters_of(function.Arguments),
             requires_user_confirmation=function.requires_user_confirmation,
             confirmation_question=function.confirmation_question,
+            time_limit_seconds=function.time_limit_seconds,
         )
         return spec
 
     def validate(self, class_name: str, arguments: dict[str, Any]) -> str | None:
-        """See the port."""
+        """None if the arguments fit the class; otherwise ``Validation failed: …`` naming the field."""
         function = self.classes().get(class_name)
         if function is None:
             return _unknown(class_name)
         read = _read(function, arguments)
         return read if isinstance(read, str) else None
 
-    def call(self, call: FunctionCall) -> FunctionOutcome:
+    def fault(self, function: AgentFunction, arguments: dict[str, Any]) -> str | None:
+        """See the port. A class knows more of its arguments than a schema can say."""
+        if isinstance(function.implementation, ClassFunction):
+            return self.validate(function.implementation.class_name, arguments)
+        if not function.parameters or not (function.parameters.keys() - {"type"}):
+            return None
+        from parley.tools.json_schema import arguments_fault  # noqa: PLC0415 - see there
+
+        return arguments_fault(function.parameters, arguments)
+
+    def settled(self, project_id: str, functions: Sequence[AgentFunction]) -> tuple[AgentFunction, ...]:
+        """See the port."""
+        for function in functions:
+            implementation = function.implementation
+            if isinstance(implementation, ClassFunction) and self.spec(implementation.class_name) is None:
+                words = f"functions: no installed pack has a function class {implementation.class_name}."
+                raise InvalidRequest("invalid_request", words)
+        return settle_functions(functions, project_id, self.remote)
+
+    def call(self, call: FunctionCall | RemoteCall) -> FunctionOutcome:
         """See the port. Raises ParleyError when the store fails."""
+        if isinstance(call, RemoteCall):
+            if self.remote is None:
+                return FunctionOutcome(
+                    f"{call.name} runs elsewhere, and nothing is called from here.", ok=False
+                )
+            return self.remote.call(call)
         function = self.classes().get(call.class_name)
         if function is None:
             return FunctionOutcome(_unknown(call.class_name), ok=False)
@@ -216,4 +248,6 @@ def _by_name(classes: Iterable[type[Function]]) -> dict[str, type[Function]]:
         if known is not function:
             places = f"{known.__module__} and {function.__module__}"
             raise PackFailed(f"two function classes are named {function.name!r}, in {places}")
+        if not 1 <= function.time_limit_seconds <= LONGEST_LIMIT:
+            raise PackFailed(f"{function.name}: its time_limit_seconds must be from 1 to {LONGEST_LIMIT}")
     return by_name

@@ -6,7 +6,8 @@ What was given is never repeated: it may be long, or a secret.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from parley.tools.schema import schema_at
 
 MOST_ERRORS = 5
+_VERBS = ("must ", "does ", "needs ", "has ")
 _Context = Mapping[str, Any]
 
 _WORDS: dict[str, str] = {
@@ -60,34 +62,54 @@ _LIMITS: dict[str, Callable[[_Context], str]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with the value at ``path``. ``kind`` and ``context`` are Pydantic's error type and its ``ctx``.
+
+    ``words`` stand for a kind that has none of its own here.
+    """
+
+    path: tuple[int | str, ...]
+    kind: str
+    context: Mapping[str, Any] = field(default_factory=dict)
+    words: str = ""
+
+
 def validation_failed(error: ValidationError, arguments: type[BaseModel]) -> str:
     """``Validation failed: …`` with each field's fault, at most five."""
-    schema = arguments.model_json_schema()
-    faults = list(dict.fromkeys(_fault(details, schema) for details in error.errors(include_url=False)))
-    more = f"; and {len(faults) - MOST_ERRORS} more" if len(faults) > MOST_ERRORS else ""
-    return f"Validation failed: {'; '.join(faults[:MOST_ERRORS])}{more}"
+    faults = [
+        Fault(tuple(details["loc"]), details["type"], details.get("ctx") or {}, details["msg"])
+        for details in error.errors(include_url=False)
+    ]
+    return in_words(faults, arguments.model_json_schema())
 
 
-def _fault(details: Any, schema: dict[str, Any]) -> str:
-    path = tuple(details["loc"])
-    kind, context = details["type"], details.get("ctx") or {}
-    field = ".".join(str(step) for step in path) or "the arguments"
+def in_words(faults: Iterable[Fault], schema: dict[str, Any]) -> str:
+    """``Validation failed: …`` with each of the faults, at most five. ``schema`` is that of all arguments."""
+    told = list(dict.fromkeys(_told(fault, schema) for fault in faults))
+    more = f"; and {len(told) - MOST_ERRORS} more" if len(told) > MOST_ERRORS else ""
+    return f"Validation failed: {'; '.join(told[:MOST_ERRORS])}{more}"
+
+
+def _told(fault: Fault, schema: dict[str, Any]) -> str:
+    path, kind, context = fault.path, fault.kind, fault.context
+    name = ".".join(str(step) for step in path) or "the arguments"
     if kind in {"greater_than_equal", "less_than_equal"}:
         limits = schema_at(schema, path)
         if "minimum" in limits and "maximum" in limits:
-            return f"{field} must be between {limits['minimum']} and {limits['maximum']}"
+            return f"{name} must be between {limits['minimum']} and {limits['maximum']}"
     if kind in _LIMITS:
-        return f"{field} {_LIMITS[kind](context)}"
+        return f"{name} {_LIMITS[kind](context)}"
     if kind in _WORDS:
-        return f"{field} {_WORDS[kind]}"
+        return f"{name} {_WORDS[kind]}"
     if kind in {"value_error", "assertion_error"}:
-        words = str(context.get("error") or details["msg"])
-        return f"{field}: {words}" if path else words
+        words = str(context.get("error") or fault.words)
+        return f"{name}: {words}" if path else words
     if kind == "string_pattern_mismatch":
         described = schema_at(schema, path).get("description")
-        return f"{field} does not have the right form" + (f" ({described})" if described else "")
-    words = re.sub(r"^Input should ", "must ", details["msg"])
-    return f"{field} {words}" if words.startswith("must") else f"{field}: {words}"
+        return f"{name} does not have the right form" + (f" ({described})" if described else "")
+    words = re.sub(r"^Input should ", "must ", fault.words)
+    return f"{name} {words}" if words.startswith(_VERBS) else f"{name}: {words}"
 
 
 def _many(count: int, one: str, many: str | None = None) -> str:

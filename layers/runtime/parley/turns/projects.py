@@ -5,9 +5,8 @@ from __future__ import annotations
 import uuid
 from enum import StrEnum
 from functools import lru_cache
-from typing import assert_never
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from parley.domain import keys
 from parley.domain.agents import MOST_FUNCTIONS, Agent, AgentFunction, ClassFunction, SubagentFunction
@@ -15,7 +14,7 @@ from parley.domain.conversation import Conversation
 from parley.domain.errors import Conflict, InvalidRequest, NotFound, ProviderNotConfigured
 from parley.domain.values import Value
 from parley.turns import conversations
-from parley.turns.function_ports import Functions
+from parley.turns.function_ports import Functions, FunctionSpec
 from parley.turns.ports import ConditionFailed
 from parley.turns.records import Stored, load, parse, put, whole_body
 from parley.turns.runtime import Runtime
@@ -167,37 +166,47 @@ def _filled(functions: Functions, function: AgentFunction) -> AgentFunction:
     spec = None
     if isinstance(implementation, ClassFunction):
         spec = functions.spec(implementation.class_name)
-    described, schema, confirm, question = (
-        (spec.description, spec.parameters, spec.requires_user_confirmation, spec.confirmation_question)
-        if spec
-        else ("", NO_PARAMETERS, False, None)
-    )
+    if spec is None:
+        spec = FunctionSpec(
+            "", "", NO_PARAMETERS, requires_user_confirmation=False, confirmation_question=None
+        )
     return function.but(
-        description=described if function.description is None else function.description,
-        parameters=schema if function.parameters is None else function.parameters,
-        requires_user_confirmation=confirm
+        description=spec.description if function.description is None else function.description,
+        parameters=spec.parameters if function.parameters is None else function.parameters,
+        requires_user_confirmation=spec.requires_user_confirmation
         if function.requires_user_confirmation is None
         else function.requires_user_confirmation,
-        confirmation_question=function.confirmation_question or question,
+        confirmation_question=function.confirmation_question or spec.confirmation_question,
+        time_limit_seconds=_limit(function, spec),
     )
+
+
+def _limit(function: AgentFunction, spec: FunctionSpec) -> int | None:
+    """A subagent's calls have limits of their own."""
+    if isinstance(function.implementation, SubagentFunction):
+        return None
+    return spec.time_limit_seconds if function.time_limit_seconds is None else function.time_limit_seconds
 
 
 def put_agent(runtime: Runtime, project_id: str, agent: Agent) -> Agent:
-    """Add or replace an agent. Raises InvalidRequest if it names what is not there."""
+    """Add or replace an agent; as it is kept, with what its MCP servers know of their tools.
+
+    Raises InvalidRequest if it names what is not there.
+    """
+    if agent.provider not in runtime.providers.names():
+        known = ", ".join(runtime.providers.names())
+        raise InvalidRequest("invalid_request", f"provider: {agent.provider} is not one of {known}.")
+    _require_helpers(runtime, agent)
+    _require_subagents(runtime, project_id, agent)
+    agent = _with(agent, runtime.functions.settled(project_id, agent.functions))
     size = len(agent.model_dump_json().encode())
     if size > AGENT_BYTES:
         raise InvalidRequest(
             "invalid_request", f"the agent has {size} bytes; at most {AGENT_BYTES} are kept."
         )
-    for function in agent.functions:
-        _require_implementation(runtime, project_id, agent.agent_id, function)
     if len(with_class_facts(runtime.functions, agent).functions) > MOST_FUNCTIONS:
         words = f"functions: at most {MOST_FUNCTIONS}, those of workspace and images included."
         raise InvalidRequest("invalid_request", words)
-    if agent.provider not in runtime.providers.names():
-        known = ", ".join(runtime.providers.names())
-        raise InvalidRequest("invalid_request", f"provider: {agent.provider} is not one of {known}.")
-    _require_helpers(runtime, agent)
     put(runtime, keys.project_partition(project_id), keys.agent(agent.agent_id), agent, if_version=None)
     return agent
 
@@ -216,23 +225,27 @@ def _require_helpers(runtime: Runtime, agent: Agent) -> None:
         raise InvalidRequest("invalid_request", f"{field}.provider: {error.message}.") from None
 
 
-def _require_implementation(
-    runtime: Runtime, project_id: str, agent_id: str, function: AgentFunction
-) -> None:
-    match function.implementation:
-        case ClassFunction(class_name=name):
-            if runtime.functions.spec(name) is None:
-                raise InvalidRequest(
-                    "invalid_request", f"functions: no installed pack has a function class {name}."
-                )
-        case SubagentFunction(subagent_id=name):
-            known = runtime.store.get(keys.project_partition(project_id), keys.agent(name))
-            if known is None and name != agent_id:
-                raise InvalidRequest(
-                    "invalid_request", f"functions: this project has no agent {name}; put that one first."
-                )
-        case _ as never:
-            assert_never(never)
+def _require_subagents(runtime: Runtime, project_id: str, agent: Agent) -> None:
+    for function in agent.functions:
+        implementation = function.implementation
+        if not isinstance(implementation, SubagentFunction) or implementation.subagent_id == agent.agent_id:
+            continue
+        name = implementation.subagent_id
+        if runtime.store.get(keys.project_partition(project_id), keys.agent(name)) is None:
+            raise InvalidRequest(
+                "invalid_request", f"functions: this project has no agent {name}; put that one first."
+            )
+
+
+def _with(agent: Agent, functions: tuple[AgentFunction, ...]) -> Agent:
+    """The agent with these functions; among those of a server there may be more, and names twice."""
+    if functions == agent.functions:
+        return agent
+    try:
+        return Agent.model_validate({**agent.model_dump(), "functions": functions})
+    except ValidationError as error:
+        words = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+        raise InvalidRequest("invalid_request", f"functions: {words}.") from None
 
 
 def list_agents(runtime: Runtime, project_id: str) -> list[Agent]:

@@ -28,6 +28,7 @@ class GenerateImage(Function):
     description = (
         "Makes a picture from a description. It is saved in the project's workspace and shown to the user."
     )
+    time_limit_seconds = 300  # some models take minutes
 
     class Arguments(FunctionArguments):
         """What is to be seen."""

@@ -1,0 +1,144 @@
+"""Arguments against an agent's own JSON schema, in the same words as those of function classes.
+
+Loaded by the first call that needs it: what it imports takes longer than a warm turn. References lead within the
+schema only; nothing is ever fetched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema.protocols import Validator
+from jsonschema.validators import validator_for
+from referencing import Registry, Resource
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
+
+from parley.tools.validation import Fault, in_words
+
+_TYPES = {
+    "integer": "int_type",
+    "number": "float_type",
+    "string": "string_type",
+    "boolean": "bool_type",
+    "array": "list_type",
+    "object": "dict_type",
+    "null": "none_required",
+}
+_LIMITS = {
+    "minimum": ("greater_than_equal", "ge"),
+    "exclusiveMinimum": ("greater_than", "gt"),
+    "maximum": ("less_than_equal", "le"),
+    "exclusiveMaximum": ("less_than", "lt"),
+    "multipleOf": ("multiple_of", "multiple_of"),
+    "minItems": ("too_short", "min_length"),
+    "maxItems": ("too_long", "max_length"),
+    "minLength": ("string_too_short", "min_length"),
+    "maxLength": ("string_too_long", "max_length"),
+}
+_OTHERS = {
+    "uniqueItems": "must not hold the same entry twice",
+    "anyOf": "must have one of the accepted forms",
+    "oneOf": "must have exactly one of the accepted forms",
+    "not": "must not have this form",
+    "dependentRequired": "needs another argument beside it",
+    "minProperties": "must have more entries",
+    "maxProperties": "must have fewer entries",
+    "contains": "must hold an entry that it does not",
+    "propertyNames": "has a name in it that is not accepted",
+}
+_BROKEN = (SchemaError, Unresolvable, RecursionError)
+
+
+def schema_fault(schema: Mapping[str, Any]) -> str | None:
+    """What is wrong with the schema of a function's parameters, or None if it is one."""
+    if schema.get("type", "object") != "object":
+        return "its type must be object, for arguments have names"
+    try:
+        kind = validator_for(schema, default=Draft202012Validator)
+        kind.check_schema(dict(schema))
+        _resolve_all(schema)
+    except SchemaError as error:
+        place = ".".join(str(step) for step in error.absolute_path)
+        return f"{place + ': ' if place else ''}{error.message[:200]}"
+    except Unresolvable as error:
+        return f"{str(error.ref)[:100]} leads nowhere; references must lead within the schema"
+    except RecursionError:
+        return "it is nested too deep"
+    return None
+
+
+def arguments_fault(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
+    """None if the arguments fit; otherwise ``Validation failed: …`` naming the field."""
+    try:
+        faults = [fault for error in _validator(schema).iter_errors(arguments) for fault in _faults(error)]
+    except _BROKEN:
+        return "Validation failed: the function's parameters are not a usable JSON schema"
+    return in_words(faults, dict(schema)) if faults else None
+
+
+def _validator(schema: Mapping[str, Any]) -> Validator:
+    kind = validator_for(schema, default=Draft202012Validator)
+    # An empty registry: the default one would go and fetch what a reference names.
+    return kind(schema, registry=Registry())
+
+
+def _resolve_all(schema: Any) -> None:
+    """Follow every reference once. Raises Unresolvable for one that leads nowhere."""
+    resource: Resource[Any] = Resource.from_contents(schema, default_specification=DRAFT202012)
+    resolver = Registry().with_resource("", resource).resolver("")
+    for reference in _references(schema):
+        resolver.lookup(reference)
+
+
+def _references(part: Any) -> Iterator[str]:
+    if isinstance(part, Mapping):
+        for key, value in part.items():
+            if key in {"$ref", "$dynamicRef"} and isinstance(value, str):
+                yield value
+            elif key not in {"const", "enum", "default", "examples"}:
+                yield from _references(value)
+    elif isinstance(part, list):
+        for each in part:
+            yield from _references(each)
+
+
+def _faults(error: ValidationError) -> Iterator[Fault]:
+    """An error of jsonschema as one or more of Pydantic's kind: path, type, limits."""
+    path, word = tuple(error.absolute_path), str(error.validator)
+    wanted: Any = error.validator_value
+    given: Any = error.instance
+    if word == "required":
+        missing = [name for name in wanted if name not in given]
+        yield from (Fault((*path, name), "missing") for name in missing)
+    elif word == "additionalProperties" and wanted is False:
+        part: Any = error.schema
+        known, forms = part.get("properties", {}), part.get("patternProperties", {})
+        extra = [
+            name for name in given if name not in known and not any(re.search(form, name) for form in forms)
+        ]
+        yield from (Fault((*path, name), "extra_forbidden") for name in extra)
+    elif word == "type":
+        names = [wanted] if isinstance(wanted, str) else [name for name in wanted if name != "null"]
+        kind = _TYPES.get(names[0]) if len(names) == 1 else None
+        yield Fault(path, kind) if kind else Fault(path, "", words=f"must be one of {', '.join(names)}")
+    elif word in {"enum", "const"}:
+        yield Fault(path, "enum", {"expected": _listed(wanted if word == "enum" else [wanted])})
+    elif word == "pattern":
+        yield Fault(path, "string_pattern_mismatch")
+    elif word in _LIMITS:
+        kind, key = _LIMITS[word]
+        yield Fault(path, kind, {key: wanted})
+    else:
+        yield Fault(path, "", words=_OTHERS.get(word, "does not fit the function's schema"))
+
+
+def _listed(values: list[Any]) -> str:
+    texts = [value if isinstance(value, str) else repr(value) for value in values[:20]]
+    more = [f"{len(values) - 20} more"] if len(values) > 20 else []
+    *first, last = [*texts, *more]
+    return f"{', '.join(first)} or {last}" if first else last

@@ -1,0 +1,131 @@
+"""An agent's functions, made fit to be kept: schemas that are some, addresses that are allowed, tools that are there.
+
+What an MCP server tells of its tools is asked once, when the agent is put, and kept: a server that changes its mind
+later changes no prompt, and takes no confirmation away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from parley.domain.agents import AgentFunction
+from parley.domain.errors import InvalidRequest
+from parley.domain.remote_functions import EVERY_TOOL, HttpFunction, McpFunction
+from parley.tools.answers import Unanswered
+from parley.tools.hosts import HostRefused
+from parley.tools.remote import RemoteFunctions
+from parley.tools.results import clean_content
+
+if TYPE_CHECKING:
+    from parley.tools.mcp_calls import Tool
+
+_LONGEST_NAME = 64
+_SHOWN_TOOLS = 20
+
+
+def settle_functions(
+    functions: Sequence[AgentFunction], project_id: str, remote: RemoteFunctions | None
+) -> tuple[AgentFunction, ...]:
+    """See ``Functions.settled``; that classes are there is looked at elsewhere. Raises InvalidRequest."""
+    servers = _Servers(project_id, remote)
+    named = {_tool_of(function) for function in functions}
+    settled: list[AgentFunction] = []
+    for function in functions:
+        _check(function, remote)
+        implementation = function.implementation
+        if not isinstance(implementation, McpFunction):
+            settled.append(function)
+        elif implementation.tool == EVERY_TOOL:
+            tools = servers.tools(function, implementation)
+            settled += [
+                _filled(_one_of(function, implementation, tool.name), tool)
+                for tool in tools
+                if (implementation.url, tool.name) not in named
+            ]
+        elif None in (function.description, function.parameters, function.requires_user_confirmation):
+            settled.append(_filled(function, servers.tool(function, implementation)))
+        else:
+            settled.append(function)
+    return tuple(settled)
+
+
+def _tool_of(function: AgentFunction) -> tuple[str, str] | None:
+    implementation = function.implementation
+    return (implementation.url, implementation.tool) if isinstance(implementation, McpFunction) else None
+
+
+def _check(function: AgentFunction, remote: RemoteFunctions | None) -> None:
+    if function.parameters is not None:
+        _check_schema(function, function.parameters)
+    if remote is not None and isinstance(function.implementation, HttpFunction | McpFunction):
+        try:
+            remote.check_address(function.implementation)
+        except HostRefused as refused:
+            raise _refused(function, f"its address {refused}") from None
+
+
+def _check_schema(function: AgentFunction, schema: dict[str, Any]) -> None:
+    from parley.tools.json_schema import schema_fault  # noqa: PLC0415 - see there
+
+    if fault := schema_fault(schema):
+        raise _refused(function, f"its parameters are not a JSON schema of arguments: {fault}")
+
+
+def _one_of(function: AgentFunction, implementation: McpFunction, tool: str) -> AgentFunction:
+    """One tool of all: named after the entry that asked for all of them."""
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", f"{function.name}_{tool}")[:_LONGEST_NAME]
+    return function.but(
+        name=name, description=None, parameters=None, implementation=implementation.but(tool=tool)
+    )
+
+
+def _filled(function: AgentFunction, tool: Tool) -> AgentFunction:
+    """What the agent does not say, from the server. A tool that may change something wants a confirmation."""
+    parameters = function.parameters
+    if parameters is None:
+        # Some providers insist on both.
+        parameters = {"type": "object", "properties": {}, **tool.parameters}
+        parameters.pop("$schema", None)
+        _check_schema(function, parameters)
+    confirm = function.requires_user_confirmation
+    return function.but(
+        description=clean_content(tool.description) if function.description is None else function.description,
+        parameters=parameters,
+        requires_user_confirmation=not tool.reads_only if confirm is None else confirm,
+    )
+
+
+class _Servers:
+    """The tools of each server that the agent names, asked for once."""
+
+    def __init__(self, project_id: str, remote: RemoteFunctions | None) -> None:
+        self._project_id = project_id
+        self._remote = remote
+        self._known: dict[McpFunction, list[Tool]] = {}
+
+    def tools(self, function: AgentFunction, implementation: McpFunction) -> list[Tool]:
+        server = implementation.but(tool=EVERY_TOOL)
+        if self._remote is None:
+            raise _refused(function, "it runs elsewhere, and nothing is called from here")
+        if server not in self._known:
+            try:
+                self._known[server] = self._remote.tools(self._project_id, server)
+            except Unanswered as error:
+                raise _refused(function, f"its MCP server {error}") from None
+        return self._known[server]
+
+    def tool(self, function: AgentFunction, implementation: McpFunction) -> Tool:
+        tools = self.tools(function, implementation)
+        for tool in tools:
+            if tool.name == implementation.tool:
+                return tool
+        names = [tool.name for tool in tools]
+        more = f" and {len(names) - _SHOWN_TOOLS} more" if len(names) > _SHOWN_TOOLS else ""
+        known = ", ".join(names[:_SHOWN_TOOLS]) or "none"
+        raise _refused(function, f"its MCP server has no tool {implementation.tool}; it has {known}{more}")
+
+
+def _refused(function: AgentFunction, words: str) -> InvalidRequest:
+    return InvalidRequest("invalid_request", f"functions: {function.name}: {words}.")
