@@ -24,13 +24,14 @@ from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 from botocore.loaders import Loader
 from moto import mock_aws
-from moto.core.config import DefaultConfig
+from moto.core.config import DefaultConfig, default_user_config
 from moto.stepfunctions.parser.asl.component.common.retry import retrier_decl
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
 from moto.stepfunctions.parser.asl.component.state.wait.wait_function.wait_function import WaitFunction
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 from moto.stepfunctions.parser.utils import TMP_THREADS
 
+from tests.support.bedrock_knowledge import KnowledgeBase
 from tests.support.moto_repairs import Repair, repaired
 from tests.support.moto_task_repairs import interrupt_tokens
 
@@ -59,6 +60,7 @@ class MockedAws:
     frames: list[tuple[str, str]] = field(default_factory=list)
     gone: set[str] = field(default_factory=set)
     invocations: list[tuple[str, Any]] = field(default_factory=list)
+    knowledge: KnowledgeBase = field(default_factory=KnowledgeBase)
     table: str = TABLE
     bucket: str = BUCKET
     region: str = REGION
@@ -142,8 +144,13 @@ def mocked_aws(
 ) -> Iterator[MockedAws]:
     """An empty account with our table and bucket. ``without`` leaves one repair of moto out."""
     closing = threading.Event()
-    running_machines: DefaultConfig = {"stepfunctions": {"execute_state_machine": True}}
-    with repaired(without=without), _paced(pace, closing), mock_aws(config=running_machines):
+    # A request for which moto has an answer would get it, whatever another handler says.
+    ours = {"services": ["bedrockagent"], "urls": []}
+    config: DefaultConfig = {
+        "stepfunctions": {"execute_state_machine": True},
+        "core": {**default_user_config["core"], "passthrough": ours},  # type: ignore[typeddict-item]
+    }
+    with repaired(without=without), _paced(pace, closing), mock_aws(config=config):
         session = _new_default_session()
         aws = MockedAws(session, functions)
         events: Any = session.events
@@ -151,6 +158,7 @@ def mocked_aws(
         events.register(
             "before-send.apigatewaymanagementapi.PostToConnection", lambda request, **_: _post(aws, request)
         )
+        aws.knowledge.answer_on(events)
         # A task's time runs while its client is made, so that is done before.
         lambdas: Any = lambda_eval_utils
         lambdas.boto_client_for(region=REGION, service="lambda")

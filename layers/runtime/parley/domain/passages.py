@@ -100,8 +100,11 @@ def _end_before(text: str, least: int, most: int) -> int:
 
 def _start_after(text: str, least: int, cut: int) -> int:
     """The first beginning of a line, a sentence or a word within the overlap."""
+    end = cut
+    while end > least and text[end - 1].isspace():
+        end -= 1
     for pattern in _ENDS[1:]:
-        found = pattern.search(text, least, cut)
-        if found and found.end() < cut:
+        found = pattern.search(text, least, end)
+        if found and found.end() < end:
             return found.end()
     return cut

@@ -110,7 +110,7 @@ class SqliteKnowledge:
         with self._completing:
             if project_id in self._complete:
                 return
-            file = self._opened()
+            file = self._repairing(self._opened)
             sql = "SELECT document, revision FROM documents WHERE project = ?"
             known = dict(self._read(lambda connection: connection.execute(sql, (project_id,)).fetchall()))
             documents = self._documents_of(project_id)
@@ -121,7 +121,7 @@ class SqliteKnowledge:
                     self._add(project_id, *read)
             for document_id in known:
                 self.remove(project_id, document_id)
-            if self._opened() is file:
+            if self._repairing(self._opened) is file:
                 self._complete.add(project_id)
 
     def _write(self, operation: Callable[[sqlite3.Connection], T]) -> T:
