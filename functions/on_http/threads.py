@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.openapi.params import Header, Path, Query
@@ -20,6 +20,7 @@ THREAD = f"{THREADS}/<thread>"
 IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)]
 Subthread = Annotated[str | None, Query(max_length=200)]
 Number = Annotated[int, Path(ge=1, le=10**9)]
+Turn = Annotated[int | None, Query(ge=1, le=10**9, description="Only this turn's messages and model calls")]
 
 
 def _keyed(message: NewMessage, key: str | None) -> NewMessage:
@@ -54,11 +55,16 @@ def status(project: Name, thread: Name) -> dict[str, Any]:
 
 @router.get(f"{THREAD}/messages", tags=["threads"])
 def messages(
-    project: Name, thread: Name, limit: Limit = 100, cursor: Cursor = None, subthread: Subthread = None
+    project: Name,
+    thread: Name,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+    subthread: Subthread = None,
+    order: Annotated[Literal["oldest", "newest"], Query(description="Which come first")] = "oldest",
 ) -> dict[str, Any]:
-    """The messages that a person sees, oldest first."""
+    """The messages that a person sees, oldest first unless asked otherwise."""
     return read_threads.list_messages(
-        wiring.runtime(), current_user(), project, thread, limit, cursor, subthread
+        wiring.runtime(), current_user(), project, thread, limit, cursor, subthread, order == "newest"
     )
 
 
@@ -75,8 +81,13 @@ def events(
     after: Annotated[int, Query(ge=0, le=10**11)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
     wait: Annotated[float, Query(ge=0, le=20)] = 0,
+    before: Annotated[int | None, Query(ge=1, le=10**11, description="In place of `after`")] = None,
 ) -> dict[str, Any]:
-    """The event log behind `after`; waits up to `wait` seconds if nothing is there yet."""
+    """The event log behind `after`, waiting up to `wait` seconds for the next; or the last events below `before`."""
+    if before is not None:
+        return read_events.read_events_before(
+            wiring.runtime(), current_user(), project, thread, before, limit
+        )
     return read_events.read_events(
         wiring.runtime(), current_user(), project, thread, after=after, limit=limit, wait=wait
     )
@@ -89,9 +100,13 @@ def runs(project: Name, thread: Name) -> dict[str, Any]:
 
 
 @router.get(f"{THREAD}/runs/<generation>", tags=["runs"])
-def run(project: Name, thread: Name, generation: Number) -> dict[str, Any]:
-    """One run's states and model calls."""
-    return read_runs.read_run(wiring.runtime(), current_user(), project, thread, generation)
+def run(
+    project: Name, thread: Name, generation: Number, turn: Turn = None, prompts: bool = True
+) -> dict[str, Any]:
+    """One run's states, and what its turns asked, sent and got; the prompts on request only, if `prompts` is false."""
+    return read_runs.read_run(
+        wiring.runtime(), current_user(), project, thread, generation, turn=turn, prompts=prompts
+    )
 
 
 @router.post(f"{THREAD}/cancel", tags=["threads"])

@@ -35,6 +35,53 @@ def read_events(
     return {"events": shown, "next": events[-1].seq if events else after}
 
 
+def read_events_before(
+    runtime: Runtime, user_id: str, project_id: str, thread_id: str, before: int, limit: int
+) -> dict[str, Any]:
+    """The last events below ``before``, oldest first; ``previous`` is the ``before`` of the page that lies before.
+
+    It is None where nothing is kept before them. ``next`` is the ``after`` with which the log goes on behind them.
+    """
+    conversation = projects.require_thread(runtime, user_id, project_id, thread_id).value
+    found, more = _events_before(runtime, conversation, before, limit)
+    behind = found[-1].seq if found else min(before - 1, conversation.last_seq)
+    return {
+        "events": [event.public() for event in found],
+        "next": behind,
+        "previous": found[0].seq if found and more else None,
+    }
+
+
+def _events_before(
+    runtime: Runtime, conversation: Conversation, before: int, limit: int
+) -> tuple[list[Event], bool]:
+    """Up to ``limit`` events below ``before``, at most 5 MB of them (and at least one); whether more lie below."""
+    found: list[Event] = []
+    size = 0
+    position = keys.event(before)
+    page = min(limit, 50)
+    while True:
+        items = runtime.store.query(
+            keys.thread_partition(conversation.thread_id),
+            keys.EVENTS,
+            after=position,
+            limit=page,
+            descending=True,
+        )
+        for item in items:
+            body = whole_body(runtime, item)
+            if found and size + len(body) > PAGE_BYTES:
+                return found, True
+            size += len(body)
+            events = as_events(conversation, first_seq(item), parse_events(body))
+            found = [event for event in events if event.seq < before] + found
+            if len(found) > limit:
+                return found[-limit:], True
+        if len(items) < page:
+            return found, False
+        position = items[-1].sort
+
+
 def events_after(runtime: Runtime, conversation: Conversation, after: int, limit: int) -> list[Event]:
     """Up to ``limit`` events behind ``after``, values whole, at most 5 MB of them (and at least one)."""
     found: list[Event] = []

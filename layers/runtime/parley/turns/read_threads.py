@@ -13,6 +13,7 @@ from parley.domain.errors import InvalidRequest
 from parley.domain.messages import Message, MessageKind
 from parley.domain.proposals import Proposal
 from parley.turns import projects
+from parley.turns.accepted import read_accepted
 from parley.turns.calls import read_proposal
 from parley.turns.records import load, parse
 from parley.turns.runtime import Runtime
@@ -80,15 +81,34 @@ def thread_status(runtime: Runtime, user_id: str, project_id: str, thread_id: st
     """A thread as it stands."""
     conversation = projects.require_thread(runtime, user_id, project_id, thread_id).value
     run = conversation.run
-    waiting = len(conversation.inbox) + (run.message_id is not None and conversation.turn is None)
+    claimed = (run.message_id,) if run.message_id is not None and conversation.turn is None else ()
+    waiting = (*claimed, *conversation.inbox)
     return {
         **_listed(conversation),
         "generation": run.generation,
-        "queued": waiting,
+        "queued": len(waiting),
+        "queue": _queued(runtime, thread_id, waiting),
         "pending": _pending(runtime, conversation),
         "last_reply_ref": conversation.last_reply_ref,
+        "last_seq": conversation.last_seq,
         "summary": conversation.summary,
     }
+
+
+def _queued(runtime: Runtime, thread_id: str, message_ids: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Messages that wait for their turn, in its order. One whose turn has begun meanwhile is left out."""
+    found = [read_accepted(runtime, thread_id, message_id) for message_id in message_ids]
+    return [
+        {
+            "message_id": accepted.message_id,
+            "client_message_id": accepted.client_message_id,
+            "content": accepted.content,
+            "predefined_message": accepted.predefined_message,
+            "accepted_at": accepted.accepted_at,
+        }
+        for accepted in found
+        if not accepted.applied
+    ]
 
 
 def _pending(runtime: Runtime, conversation: Conversation) -> list[dict[str, Any]]:
@@ -117,15 +137,16 @@ def list_messages(
     limit: int,
     cursor: str | None,
     subthread_id: str | None,
+    newest_first: bool = False,
 ) -> dict[str, Any]:
-    """The messages that a person sees, oldest first; of a subthread if one is named."""
+    """The messages that a person sees, oldest first unless asked otherwise; of a subthread if one is named."""
     projects.require_thread(runtime, user_id, project_id, thread_id)
     partition = keys.thread_partition(thread_id)
     if subthread_id and load(runtime, partition, keys.subthread(subthread_id), Subthread) is None:
         raise projects.not_found("subthread")
     prefix = keys.messages(subthread_id or thread_id)
     after = decode_cursor(cursor, prefix)
-    items = runtime.store.query(partition, prefix, after=after, limit=limit)
+    items = runtime.store.query(partition, prefix, after=after, limit=limit, descending=newest_first)
     messages = [parse(runtime, item, Message).value for item in items]
     shown = [shown_message(message) for message in messages if not message.internal]
     return {"messages": shown, "next": encode_cursor(items[-1].sort) if len(items) == limit else None}

@@ -1,0 +1,115 @@
+// A call of a function: its name and arguments as they are written, the question it waits on, its result, and the
+// subagent that answers it. { node, update() }; what is below it goes into `body`.
+
+import { duration, element, icon, visible, wordsOf } from "./dom.js";
+import { ProposalCard } from "./proposal.js";
+import { argumentList, brief, resultParts, resultText } from "./values.js";
+
+const STATES = {
+  writing: ["is being written", null],
+  running: ["is running", null],
+  waiting: ["waits for approval", "shield"],
+  done: ["done", "check"],
+  failed: ["failed", "warning"],
+  declined: ["did not run", "cross"],
+  stopped: ["stopped", "cross"],
+};
+
+export class CallItem {
+  // tools: { agentName, proposalTools, picture, openSubthread }
+  constructor(call, tools) {
+    this.call = call;
+    this.tools = tools;
+    this.mark = element("span", { class: "call-mark" });
+    this.name = element("span", { class: "call-name" });
+    this.brief = element("code", { class: "call-brief" });
+    this.time = element("span", { class: "call-time" });
+    this.said = element("span", { class: "visually-hidden" });
+    this.inside = element("div", { class: "call-inside" });
+    this.details = element(
+      "details",
+      { class: "call" },
+      element("summary", {}, this.mark, this.name, this.said, this.brief, this.time, icon("chevron")),
+      this.inside,
+    );
+    this.question = element("div", { class: "call-question" });
+    this.result = element("div", { class: "call-result" });
+    this.body = element("div", { class: "subagent-body" });
+    this.node = element("div", { class: "call-item", "data-call": call.id }, this.details, this.question, this.result);
+    this.details.addEventListener("toggle", () => this.fill());
+    this.update();
+  }
+
+  update() {
+    const { call } = this;
+    const [words, mark] = STATES[call.status];
+    this.node.dataset.status = call.status;
+    if (this.marked !== call.status) {
+      this.marked = call.status;
+      this.mark.replaceChildren(mark ? icon(mark) : element("span", { class: "spinner" }));
+      this.said.textContent = `, ${words}`;
+    }
+    this.name.textContent = visible(wordsOf(call.name || "function"));
+    this.name.title = call.name;
+    const line = call.arguments ? brief(call.arguments) : call.argumentText;
+    // While it is written the end is what is new.
+    this.brief.textContent = visible(call.arguments ? line.slice(0, 300) : line.slice(-300));
+    this.time.textContent = call.seconds >= 1 ? duration(call.seconds) : "";
+    this.fill();
+    this.showQuestion();
+    this.showResult();
+    this.showSubagent();
+  }
+
+  // What is folded away, made when it is looked at.
+  fill() {
+    const { call } = this;
+    if (!this.details.open) return;
+    const parts = [element("h3", {}, "Arguments"), call.arguments ? argumentList(call.arguments) : resultText(call.argumentText)];
+    const edited = call.proposal?.edited;
+    if (edited && JSON.stringify(edited) !== JSON.stringify(call.arguments)) {
+      parts.push(element("h3", {}, "Approved with other arguments"), argumentList(edited));
+    }
+    if (call.response !== undefined) parts.push(element("h3", {}, "Result"), resultText(call.response || "(nothing)"));
+    this.inside.replaceChildren(...parts);
+  }
+
+  showQuestion() {
+    const { proposal } = this.call;
+    if (!proposal) return;
+    this.card ??= new ProposalCard(proposal, this.tools.proposalTools(this.call));
+    if (!this.card.node.isConnected) this.question.append(this.card.node);
+    this.card.update();
+  }
+
+  showResult() {
+    const { call } = this;
+    if (this.shown || call.response === undefined) return;
+    this.shown = true;
+    const parts = resultParts(call, this.tools);
+    if (call.status === "failed") parts.push(element("p", { class: "call-failure" }, visible(call.response.slice(0, 600))));
+    this.result.append(...parts);
+  }
+
+  showSubagent() {
+    const { call } = this;
+    if (!call.subthread) return;
+    if (!this.subagent) {
+      this.subagentName = element("span", { class: "subagent-name" });
+      this.subagentState = element("span", { class: "faint" });
+      const summary = element("summary", {}, icon("agent"), this.subagentName, this.subagentState, icon("chevron"));
+      this.subagent = element("details", { class: "subagent" }, summary, this.body);
+      // What is under way is worth seeing; what is long over is there for whoever asks.
+      this.subagent.open = ["writing", "running", "waiting"].includes(call.status);
+      this.subagent.addEventListener("toggle", () => this.subagent.open && this.openStored());
+      this.node.insertBefore(this.subagent, this.result);
+    }
+    this.subagentName.textContent = visible(this.tools.agentName(call.agent));
+    const [words] = STATES[call.status];
+    this.subagentState.textContent = call.status === "running" ? "is working" : words;
+  }
+
+  openStored() {
+    if (this.call.stored) this.tools.openSubthread(this.call);
+  }
+}

@@ -1,0 +1,326 @@
+// One thread's state, reduced from its events in the order of their seq. No I/O and no elements: what changed is
+// collected in `changed`, whoever shows it takes that from there.
+//
+// A conversation is a list of turns. A turn has items, and a call of a subagent has items of its own:
+//   { kind: "user", id, clientId, text, at }
+//   { kind: "text", id, text, attempt, ended }
+//   { kind: "call", id, name, argumentText, arguments, status, response, data, proposal, agent, subthread, items }
+//   { kind: "task", id, text }                what a subagent was asked
+//   { kind: "failure", id, text, retryable }
+//   { kind: "note", id, text }
+// A call's status: writing | running | waiting | done | failed | declined | stopped.
+// A proposal: { id, question, name, arguments, expiresAt, outcome, reviewer, automatic, edited }, its outcome null or
+//   approved | declined | expired | superseded | cancelled | decided (known from the history alone).
+
+const OPEN = ["writing", "running", "waiting"];
+
+export class Conversation {
+  constructor(id = null) {
+    this.id = id;
+    this.turns = new Map();
+    this.order = [];
+    this.completed = false;
+    this.changed = new Set();
+    this.live = track();
+    // Called with each user message that has found its turn.
+    this.onUser = () => {};
+  }
+
+  // Apply the next event of the thread.
+  apply(event) {
+    this.follow(event, this.live);
+  }
+
+  // Apply the events of whole turns that lie before all others.
+  applyOlder(events) {
+    const own = track();
+    for (const event of events) this.follow(event, own);
+  }
+
+  // A subthread counts turns of its own: its events belong to the turn of the thread in which it was opened.
+  follow(event, where) {
+    const handler = this[`on${event.event}`];
+    if (!handler) return;
+    if (!event.subthread_id) where.turn = this.turn(event.turn);
+    if (where.turn) handler.call(this, event.data, where.turn, event, where);
+  }
+
+  get last() {
+    return this.turns.get(this.order.at(-1));
+  }
+
+  get busy() {
+    return this.last?.status === "open";
+  }
+
+  // What is being done, in the words of the API's phases.
+  get phase() {
+    if (this.completed) return "completed";
+    if (!this.busy) return "waiting_for_input";
+    if (this.pending().length > 0) return "awaiting_approval";
+    return this.last.applying ? "applying_action" : "thinking";
+  }
+
+  // The undecided proposals of the turn that is under way.
+  pending() {
+    if (!this.busy) return [];
+    return [...this.last.calls.values()].map((call) => call.proposal).filter((found) => found && !found.outcome);
+  }
+
+  takeChanges() {
+    const { changed } = this;
+    this.changed = new Set();
+    return changed;
+  }
+
+  turn(number) {
+    let turn = this.turns.get(number);
+    if (!turn) {
+      turn = { kind: "turn", number, items: [], calls: new Map(), texts: new Map(), status: "open" };
+      this.turns.set(number, turn);
+      const place = this.order.findLastIndex((other) => other < number) + 1;
+      this.order.splice(place, 0, number);
+      this.changed.add(this);
+      // A later turn has begun: nothing of the earlier ones can still be under way.
+      const before = this.turns.get(this.order[place - 1]);
+      if (before?.status === "open") this.close(before, "done");
+      if (place < this.order.length - 1) turn.status = "done";
+    }
+    return turn;
+  }
+
+  // Events.
+
+  onUserMessage(data, turn, event) {
+    this.add(turn, turn, { kind: "user", id: data.message_id, clientId: data.client_message_id, text: data.content, at: event.at });
+    this.onUser(data);
+  }
+
+  onThreadStart(data, turn, event) {
+    this.begin(turn, event);
+  }
+
+  onStreamMessageChunk(data, turn, event, where) {
+    const item = this.text(data.message_id, turn, event, where);
+    const { attempt = 1, offset } = data;
+    if (item.ended || attempt < item.attempt) return;
+    if (attempt > item.attempt) Object.assign(item, { attempt, text: "", length: 0 });
+    // Offsets count code points; what is sent again overlaps what is there.
+    const known = offset === undefined ? 0 : Math.max(0, item.length - offset);
+    const points = [...data.text];
+    if (known >= points.length) return;
+    item.text += known > 0 ? points.slice(known).join("") : data.text;
+    item.length += points.length - known;
+    this.changed.add(item);
+  }
+
+  // A retry begins again: what the broken try had written is void.
+  onMessageReset(data, turn) {
+    const item = turn.texts.get(data.message_id);
+    if (item && !item.ended) {
+      Object.assign(item, { text: "", length: 0, attempt: data.attempt ?? item.attempt });
+      this.changed.add(item);
+    }
+    for (const call of turn.calls.values()) {
+      if (call.message === data.message_id && call.status === "writing") this.remove(turn, call);
+    }
+  }
+
+  onMessageEnd(data, turn, event, where) {
+    const item = this.text(data.message_id, turn, event, where);
+    item.ended = true;
+    item.finish = data.finish_reason;
+    item.usage = data.usage;
+    if (data.content) item.text = data.content;
+    if (!item.text) this.remove(turn, item);
+    this.changed.add(item);
+  }
+
+  onFunctionGenerationStart(data, turn, event, where) {
+    const call = this.call(data.tool_call_id, turn, event, where);
+    call.message = data.message_id;
+    if (call.status === "writing") call.argumentText = "";
+    if (data.name) call.name = data.name;
+    this.changed.add(call);
+  }
+
+  onFunctionArgumentsChunk(data, turn, event, where) {
+    const call = this.call(data.tool_call_id, turn, event, where);
+    if (call.status !== "writing") return;
+    call.argumentText += data.text;
+    this.changed.add(call);
+  }
+
+  onToolCall(data, turn, event, where) {
+    const call = this.call(data.tool_call_id, turn, event, where);
+    Object.assign(call, { name: data.name, arguments: data.arguments ?? {}, at: event.at });
+    if (call.status === "writing") call.status = "running";
+    this.changed.add(call);
+  }
+
+  onToolResponse(data, turn, event, where) {
+    const call = this.call(data.tool_call_id, turn, event, where);
+    const declined = call.proposal?.outcome && !["approved", "decided"].includes(call.proposal.outcome);
+    Object.assign(call, { name: data.name ?? call.name, response: data.content ?? "", data: data.additional_data ?? {} });
+    call.seconds = call.at ? event.at - call.at : undefined;
+    call.status = declined ? "declined" : data.ok === false ? "failed" : "done";
+    if (call.proposal && !call.proposal.outcome) call.proposal.outcome = "cancelled";
+    this.settleBelow(call, "stopped");
+    this.changed.add(call);
+  }
+
+  onAgentSubthreadStart(data, turn, event, where) {
+    const call = this.call(data.tool_call_id, turn, event, where);
+    Object.assign(call, { subthread: data.subthread_id, agent: data.agent_id });
+    where.places.set(data.subthread_id, call);
+    this.changed.add(call);
+  }
+
+  onSubthreadUserMessage(data, turn, event, where) {
+    this.add(turn, place(turn, event, where), { kind: "task", id: data.message_id, text: data.content });
+  }
+
+  onActionRequiresConfirmation(data, turn, event, where) {
+    const call = this.call(data.tool_call_id, turn, event, where);
+    call.proposal ??= {
+      id: data.proposal_id,
+      name: data.name,
+      arguments: data.arguments ?? {},
+      question: data.question,
+      expiresAt: data.expires_at,
+      outcome: null,
+    };
+    if (call.status === "running" || call.status === "writing") call.status = "waiting";
+    this.changed.add(call);
+  }
+
+  onActionConfirmed(data, turn) {
+    this.decided(turn, data.proposal_id, { outcome: "approved", reviewer: data.reviewer, edited: data.arguments });
+    turn.applying = true;
+  }
+
+  onActionRejected(data, turn) {
+    const outcome = data.reason ?? "declined";
+    this.decided(turn, data.proposal_id, { outcome, automatic: data.automaticRejection, reviewer: data.reviewer });
+  }
+
+  onThreadEnd(data, turn, event) {
+    turn.endedAt = event.at;
+    this.close(turn, "done");
+  }
+
+  onTurnFailed(data, turn, event, where) {
+    const failure = { kind: "failure", id: `failed-${event.seq}`, text: data.message, retryable: data.retryable };
+    this.add(turn, place(turn, event, where), failure);
+    if (!event.subthread_id) this.close(turn, "failed");
+  }
+
+  onTurnCancelled(data, turn, event) {
+    this.add(turn, turn, { kind: "note", id: `note-${event.seq}`, text: "Stopped" });
+    this.close(turn, "cancelled");
+  }
+
+  onProposeActions(data, turn) {
+    turn.actions = data.actions ?? [];
+    this.changed.add(this);
+  }
+
+  onConversationCompleted(data, turn, event) {
+    this.add(turn, turn, { kind: "note", id: `note-${event.seq}`, text: "The conversation has ended" });
+    this.close(turn, turn.status === "open" ? "done" : turn.status);
+    this.completed = true;
+  }
+
+  // Items.
+
+  begin(turn, event) {
+    if (event.subthread_id || turn.status !== "open") return;
+    turn.startedAt ??= event.at;
+    turn.applying = false;
+    this.changed.add(this);
+  }
+
+  text(id, turn, event, where) {
+    const known = turn.texts.get(id);
+    if (known) return known;
+    const item = { kind: "text", id, text: "", length: 0, attempt: 1, ended: false, at: event.at };
+    this.add(turn, place(turn, event, where), item);
+    turn.texts.set(id, item);
+    return item;
+  }
+
+  call(id, turn, event, where) {
+    const known = turn.calls.get(id);
+    if (known) return known;
+    const item = { kind: "call", id, name: "", argumentText: "", arguments: null, status: "writing", items: [] };
+    this.add(turn, place(turn, event, where), item);
+    turn.calls.set(id, item);
+    return item;
+  }
+
+  add(turn, place, item) {
+    if (place.items.some((other) => other.kind === item.kind && other.id === item.id)) return;
+    item.place = place;
+    item.turn = turn;
+    place.items.push(item);
+    this.changed.add(place).add(item);
+  }
+
+  // Take a turn out, to be put together anew.
+  forget(number) {
+    this.turns.delete(number);
+    this.order = this.order.filter((other) => other !== number);
+    this.changed.add(this);
+  }
+
+  remove(turn, item) {
+    item.place.items = item.place.items.filter((other) => other !== item);
+    turn.calls.delete(item.id);
+    turn.texts.delete(item.id);
+    this.changed.add(item.place);
+  }
+
+  decided(turn, id, outcome) {
+    for (const call of turn.calls.values()) {
+      if (call.proposal?.id !== id) continue;
+      Object.assign(call.proposal, outcome);
+      if (call.status === "waiting") call.status = "running";
+      this.changed.add(call);
+    }
+  }
+
+  // Nothing of a turn that is over is still under way.
+  close(turn, status) {
+    turn.status = status;
+    turn.applying = false;
+    this.settleBelow(turn, "stopped");
+    this.changed.add(turn).add(this);
+  }
+
+  settleBelow(place, status) {
+    for (const item of [...place.items]) {
+      if (item.kind === "text" && !item.ended) {
+        item.ended = true;
+        if (!item.text) this.remove(item.turn, item);
+        this.changed.add(item);
+      } else if (item.kind === "call") {
+        if (OPEN.includes(item.status)) {
+          item.status = status;
+          if (item.proposal && !item.proposal.outcome) item.proposal.outcome = "cancelled";
+          this.changed.add(item);
+        }
+        this.settleBelow(item, status);
+      }
+    }
+  }
+}
+
+// Where the events are that come one after the other: the turn, and the call that each subthread answers.
+function track() {
+  return { turn: null, places: new Map() };
+}
+
+// Where an event's items go: the call that opened its subthread, or the turn itself.
+function place(turn, event, where) {
+  return where.places.get(event.subthread_id) ?? turn;
+}

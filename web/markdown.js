@@ -1,0 +1,157 @@
+// Markdown, block by block. While a message streams only its last block is made anew. The libraries are served
+// beside the page; without them the text is shown as it is.
+//
+// Nothing of a model's text is trusted: raw HTML is shown as text, links go to the web or to mail and open on
+// their own, and pictures are links too, because fetching one would tell its server what the address says.
+
+import { copy, element, iconButton, visible } from "./dom.js";
+
+const TAGS = "a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr input li ol p pre s strong table tbody td th thead tr ul";
+const ATTRIBUTES = ["href", "title", "align", "start", "type", "checked", "disabled", "class"];
+const SAFE = /^(https?:|mailto:)/i;
+// Beyond this a single block is shown as plain text: no person reads it, and every frame would parse it.
+const LARGEST_BLOCK = 60000;
+
+let marked = null;
+let purify = null;
+const waiting = new Set();
+
+load();
+
+async function load() {
+  try {
+    const [parser, cleaner] = await Promise.all([import("/vendor/marked.js"), import("/vendor/purify.js")]);
+    purify = cleaner.default ?? globalThis.DOMPurify;
+    purify.addHook("afterSanitizeAttributes", secure);
+    marked = new parser.Marked({ gfm: true, breaks: true, renderer: { html: asText, image: asLink } });
+  } catch {
+    // An installation without them: plain text, as it came.
+    return;
+  }
+  waiting.forEach((show) => show());
+  waiting.clear();
+}
+
+// One message's text.
+export class Markdown {
+  constructor(root) {
+    this.root = root;
+    this.clear();
+  }
+
+  clear() {
+    this.text = "";
+    this.settled = 0;
+    this.tail = [];
+    this.root.replaceChildren();
+  }
+
+  // Show a text: longer than before by what has streamed in, or another one. `ended`: nothing more will come.
+  set(given, ended) {
+    const text = given.replace(/\r\n?/g, "\n");
+    this.latest = () => this.set(text, ended);
+    if (!marked) {
+      waiting.add(this.again ??= () => {
+        this.clear();
+        this.latest();
+      });
+      this.plain(text);
+      return;
+    }
+    if (ended || !text.startsWith(this.text)) {
+      // What refers to a definition further down was made before that was known.
+      const whole = !ended || !text.startsWith(this.text) || /^ {0,3}\[[^\]]+\]:/m.test(text);
+      if (whole) this.clear();
+    }
+    this.text = text;
+    this.extend(text, ended);
+  }
+
+  extend(text, ended) {
+    const tokens = marked.lexer(text.slice(this.settled));
+    this.tail.forEach((node) => node.remove());
+    this.tail = [];
+    // The last block that is more than space may still grow.
+    const growing = ended ? tokens.length : tokens.findLastIndex((token) => token.type !== "space");
+    tokens.forEach((token, place) => {
+      const nodes = blockOf(token, tokens.links);
+      this.root.append(...nodes);
+      if (place < growing) this.settled += token.raw.length;
+      else this.tail.push(...nodes);
+    });
+    if (ended) this.tail = [];
+  }
+
+  plain(text) {
+    this.root.classList.add("plain");
+    const shown = this.root.firstChild;
+    if (shown && text.startsWith(shown.data)) shown.appendData(text.slice(shown.data.length));
+    else this.root.replaceChildren(document.createTextNode(text));
+  }
+}
+
+function blockOf(token, links) {
+  if (token.type === "space") return [];
+  if (token.raw.length > LARGEST_BLOCK) return [element("pre", { class: "plain" }, token.raw)];
+  if (token.type === "code") return [codeBlock(token)];
+  const list = [token];
+  list.links = links;
+  const clean = purify.sanitize(marked.parser(list), {
+    ALLOWED_TAGS: TAGS.split(" "),
+    ALLOWED_ATTR: ATTRIBUTES,
+    ALLOW_DATA_ATTR: false,
+    ALLOW_ARIA_ATTR: false,
+    RETURN_DOM_FRAGMENT: true,
+  });
+  for (const table of clean.querySelectorAll("table")) {
+    const frame = element("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table" });
+    table.replaceWith(frame);
+    frame.append(table);
+  }
+  return [...clean.childNodes];
+}
+
+function codeBlock({ text, lang }) {
+  const language = (lang ?? "").match(/^[\w+#.-]{1,30}/)?.[0] ?? "";
+  const take = iconButton("copy", "Copy this code", async () => {
+    const label = (await copy(text)) ? "Copied" : "Could not be copied";
+    take.setAttribute("aria-label", label);
+    take.title = label;
+    take.classList.add("done");
+  });
+  return element(
+    "figure",
+    { class: "code" },
+    element("figcaption", {}, element("span", {}, language || "text"), take),
+    element("pre", { tabindex: "0", role: "region", "aria-label": `Code${language ? `, ${language}` : ""}` }, element("code", {}, text)),
+  );
+}
+
+// Every element that is left, on its way out.
+function secure(node) {
+  if (node.tagName === "INPUT") {
+    if (node.getAttribute("type") !== "checkbox") node.remove();
+    else node.setAttribute("disabled", "");
+  } else if (node.tagName === "A") {
+    const href = node.getAttribute("href") ?? "";
+    if (SAFE.test(href)) {
+      node.setAttribute("target", "_blank");
+      node.setAttribute("rel", "noopener noreferrer nofollow");
+      node.setAttribute("title", visible(href));
+    } else node.removeAttribute("href");
+  }
+}
+
+function asText({ text, block }) {
+  const words = escaped(text).replace(/\n/g, "<br>");
+  return block ? `<p>${words}</p>` : words;
+}
+
+function asLink({ href, text }) {
+  const words = escaped(text || "picture");
+  return SAFE.test(href) ? `<a href="${escaped(href)}">${words} (picture)</a>` : `${words} (picture)`;
+}
+
+function escaped(text) {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

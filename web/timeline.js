@@ -1,0 +1,183 @@
+// A conversation on the page: what changed in its state is drawn once per frame, and nothing else. Those who read at
+// the end stay there; those who have scrolled up are left alone.
+
+import { CallItem } from "./call.js";
+import { element } from "./dom.js";
+import { failureItem, noteItem, taskItem, textItem, userItem, waitingItem } from "./items.js";
+
+const MAKERS = {
+  user: userItem,
+  text: textItem,
+  task: taskItem,
+  failure: failureItem,
+  note: noteItem,
+  call: (call, tools) => new CallItem(call, tools),
+};
+const NEAR_END = 80;
+
+export class Timeline {
+  // tools: what the items need (call.js, items.js). onOlder: the beginning has come into sight.
+  constructor(scroller, tools, { onOlder }) {
+    this.scroller = scroller;
+    this.tools = tools;
+    this.turns = element("div", { class: "turns" });
+    this.older = element("p", { class: "faint older", hidden: true }, "Loading what came before …");
+    this.waiting = element("div", { class: "turn waiting-list" });
+    this.working = element("p", { class: "working", hidden: true });
+    this.top = element("div", { class: "edge" });
+    this.column = element("div", { class: "column timeline" }, this.top, this.older, this.turns, this.waiting, this.working);
+    scroller.replaceChildren(this.column);
+    this.follow = true;
+    this.touched = () => this.noteScroll();
+    scroller.addEventListener("scroll", this.touched, { passive: true });
+    this.watcher = new IntersectionObserver((entries) => entries.at(-1).isIntersecting && onOlder(), {
+      root: scroller,
+      rootMargin: "600px 0px 0px 0px",
+    });
+    // What grows without an event of ours: a picture, an unfolded result, a smaller window.
+    this.sizes = new ResizeObserver(() => this.follow && this.toEnd());
+    this.sizes.observe(this.column);
+    this.sizes.observe(scroller);
+    this.reset(null);
+  }
+
+  close() {
+    this.reset(null);
+    this.watcher.disconnect();
+    this.sizes.disconnect();
+    this.scroller.removeEventListener("scroll", this.touched);
+  }
+
+  // Show another conversation.
+  reset(conversation) {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    this.conversation = conversation;
+    this.shown = new WeakMap();
+    this.turns.replaceChildren();
+    this.waiting.replaceChildren();
+    this.working.hidden = true;
+    this.follow = true;
+    this.scrolled = 0;
+  }
+
+  // Look for older turns from now on.
+  watch(on) {
+    this.older.hidden = true;
+    this.watcher.disconnect();
+    if (on) this.watcher.observe(this.top);
+  }
+
+  // Draw what changed with the next frame.
+  draw() {
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      this.drawNow();
+    });
+  }
+
+  drawNow() {
+    const { conversation } = this;
+    if (!conversation) return;
+    const changes = conversation.takeChanges();
+    // Lists first, so that every item that has changed is there.
+    for (const change of changes) {
+      if (change === conversation) this.drawTurns();
+      else if (change.items) this.drawItems(change);
+    }
+    for (const change of changes) {
+      if (change !== conversation && change.kind !== "turn") this.shown.get(change)?.update();
+    }
+    if (this.follow) this.toEnd();
+  }
+
+  drawTurns() {
+    const { conversation } = this;
+    const nodes = conversation.order.map((number) => this.turnNode(conversation.turns.get(number)));
+    const first = this.turns.firstElementChild;
+    // Older ones come in above: what is being read stays where it is.
+    const before = first?.isConnected && first !== nodes[0] ? first.getBoundingClientRect().top : null;
+    arrange(this.turns, nodes);
+    if (before === null || this.follow || !first.isConnected) return;
+    this.scroller.scrollTop += first.getBoundingClientRect().top - before;
+  }
+
+  turnNode(turn) {
+    let shown = this.shown.get(turn);
+    if (!shown) {
+      shown = { node: element("div", { class: "turn", "data-turn": turn.number }) };
+      this.shown.set(turn, shown);
+      this.drawItems(turn);
+    }
+    return shown.node;
+  }
+
+  // The items of a turn, or of the subagent that answers a call.
+  drawItems(place) {
+    const shown = this.shown.get(place) ?? (place.kind === "turn" ? null : this.item(place));
+    if (!shown) return;
+    arrange(shown.body ?? shown.node, place.items.map((item) => this.item(item).node));
+  }
+
+  item(item) {
+    let shown = this.shown.get(item);
+    if (!shown) {
+      shown = MAKERS[item.kind](item, { ...this.tools, speaker: () => this.tools.speakerOf(item) });
+      this.shown.set(item, shown);
+      if (item.items?.length > 0) this.drawItems(item);
+    }
+    return shown;
+  }
+
+  // Messages that no turn has taken yet, [entry, how many are before it].
+  drawWaiting(entries, tools) {
+    this.waiting.replaceChildren(...entries.map(([entry, place]) => waitingItem(entry, place, tools)));
+    if (this.follow) this.toEnd();
+  }
+
+  // What is being done, while nothing else shows it.
+  drawWorking(words) {
+    this.working.hidden = !words;
+    if (!words) return;
+    if (!this.working.firstChild) this.working.append(element("span", { class: "spinner" }), element("span"));
+    if (this.working.lastChild.textContent !== words) this.working.lastChild.textContent = words;
+  }
+
+  // The place of an item on the page, unfolded and in sight.
+  reveal(node) {
+    for (let fold = node.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    node.scrollIntoView({ block: "center" });
+    node.focus({ preventScroll: true });
+  }
+
+  cardOf(call) {
+    return this.shown.get(call)?.card;
+  }
+
+  toEnd() {
+    this.scroller.scrollTop = this.scroller.scrollHeight;
+  }
+
+  noteScroll() {
+    const { scrollHeight, scrollTop, clientHeight } = this.scroller;
+    const distance = scrollHeight - scrollTop - clientHeight;
+    // Only a person scrolls up; however little, it has to hold against what streams in below.
+    const up = scrollTop < this.scrolled;
+    this.scrolled = scrollTop;
+    const follow = distance < 4 || (!up && (this.follow || distance < NEAR_END));
+    if (follow === this.follow) return;
+    this.follow = follow;
+    this.onFollow?.(follow);
+  }
+}
+
+// Make these the children, in this order, touching only what is not in its place.
+function arrange(parent, nodes) {
+  const wanted = new Set(nodes);
+  for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+  let place = parent.firstElementChild;
+  for (const node of nodes) {
+    if (node === place) place = place.nextElementSibling;
+    else parent.insertBefore(node, place);
+  }
+}

@@ -1,0 +1,106 @@
+// Arguments and results as people read them.
+
+import { element, icon, visible, visibleParts, wordsOf } from "./dom.js";
+
+const MOST_ROWS = 200;
+const LONG_TEXT = 1200;
+
+// One line of arguments: limit: 10, sortBy: revenue
+export function brief(given) {
+  return Object.entries(given ?? {})
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(", ");
+}
+
+// All arguments, each by its name. Nothing is left out and nothing hides: whoever approves relies on it.
+export function argumentList(given) {
+  const entries = Object.entries(given ?? {});
+  if (entries.length === 0) return element("p", { class: "faint" }, "No arguments.");
+  const list = element("dl", { class: "arguments" });
+  for (const [name, value] of entries) {
+    list.append(element("dt", { title: name }, visible(wordsOf(name))), element("dd", {}, valueOf(value)));
+  }
+  return list;
+}
+
+function valueOf(value) {
+  if (typeof value === "string") return visibleParts(value === "" ? "(empty)" : value);
+  const plain = Array.isArray(value) && value.every((one) => typeof one === "number" || typeof one === "string");
+  if (plain && value.length > 0 && value.length <= 100) return visibleParts(value.join(", "));
+  if (value === null || typeof value !== "object") return String(value);
+  return element("pre", {}, visibleParts(JSON.stringify(value, null, 2)));
+}
+
+// A call's answer: { content, data } → elements, the most telling first.
+export function resultParts(call, { picture }) {
+  const data = call.data ?? {};
+  const parts = [];
+  const table = tableOf(data.table_data);
+  if (data.image?.path) parts.push(picture(data.image));
+  if (table) parts.push(table);
+  const sources = sourcesOf(data.sources);
+  if (sources) parts.push(sources);
+  return parts;
+}
+
+// The text that the model was given.
+export function resultText(text) {
+  const shown = element("pre", { class: "result-text", tabindex: "0", role: "region", "aria-label": "Result" });
+  shown.append(visible(text.length > LONG_TEXT * 20 ? `${text.slice(0, LONG_TEXT * 20)} …` : text));
+  return shown;
+}
+
+// A table from a list of objects, or from { columns, rows }.
+export function tableOf(data) {
+  const rows = Array.isArray(data) ? data : data?.rows;
+  if (!Array.isArray(rows) || rows.length === 0) return null;
+  const columns = columnsOf(data, rows);
+  const numeric = columns.map((column, place) => rows.every((row) => isNumeric(cell(row, column, place))));
+  const kind = (place) => (numeric[place] ? { class: "number" } : {});
+  const head = element("tr", {}, ...columns.map((column, place) => element("th", { scope: "col", ...kind(place) }, visible(wordsOf(column.label)))));
+  const body = rows.slice(0, MOST_ROWS).map((row) =>
+    element("tr", {}, ...columns.map((column, place) => element("td", kind(place), shown(cell(row, column, place))))),
+  );
+  const more = rows.length - MOST_ROWS;
+  const frame = element("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table" });
+  frame.append(element("table", {}, element("thead", {}, head), element("tbody", {}, ...body)));
+  return more > 0 ? element("div", {}, frame, element("p", { class: "faint" }, `and ${more} more rows`)) : frame;
+}
+
+function columnsOf(data, rows) {
+  const named = Array.isArray(data?.columns) ? data.columns : null;
+  const first = rows.find((row) => row && typeof row === "object") ?? [];
+  const keys = named ?? (Array.isArray(first) ? first.map((_, place) => String(place + 1)) : Object.keys(first));
+  return keys.map((column) => {
+    const key = String(column?.key ?? column?.name ?? column);
+    return { key, label: String(column?.label ?? column?.title ?? key) };
+  });
+}
+
+function cell(row, column, place) {
+  return Array.isArray(row) ? row[place] : row?.[column.key];
+}
+
+function isNumeric(value) {
+  return typeof value === "number" || (typeof value === "string" && /^-?[\d.,\s]*\d%?$/.test(value));
+}
+
+function shown(value) {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number") return value.toLocaleString(undefined, { maximumFractionDigits: 6 });
+  return visible(typeof value === "object" ? JSON.stringify(value) : value);
+}
+
+// Where passages of the knowledge base came from.
+function sourcesOf(sources) {
+  if (!Array.isArray(sources) || sources.length === 0) return null;
+  const list = element("ul", { class: "sources" });
+  for (const source of sources) {
+    const name = source.title ?? source.document_id ?? source.id ?? "Document";
+    const heading = source.heading && source.heading !== name ? ` · ${source.heading}` : "";
+    const text = source.text ? element("blockquote", {}, visible(source.text)) : null;
+    const summary = element("summary", {}, icon("book"), visible(`${name}${heading}`));
+    list.append(element("li", {}, text ? element("details", {}, summary, text) : element("span", {}, icon("book"), visible(name))));
+  }
+  return list;
+}
