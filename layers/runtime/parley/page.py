@@ -77,11 +77,12 @@ def files(folder: Path) -> dict[str, Path]:
 def config(
     *, api: str = "", socket: str = "", issuer: str = "", client_id: str = "", scope: str = ""
 ) -> dict[str, Any]:
-    """What the page reads first: where its server is, and how a person signs in.
+    """What the page reads first: where its server is, and how a person signs in. What is not given is left out.
 
-    ``api``: the HTTP API's base address, "" for the page's own origin. ``socket``: the WebSocket's address, "" for
-    what the ticket's answer names, else ``/ws`` at the page's own origin. ``sign_in`` is null where there is no
-    identity provider to go to: then a token is pasted, or comes with the link.
+    ``api``: the HTTP API's base address; without it, the page's own origin. ``socket``: the WebSocket's address;
+    without it, what the ticket's answer names, else ``/ws`` at the page's own origin. ``sign_in``: the identity
+    provider; without it a token is pasted, or comes with the link.
     """
     sign_in = {"issuer": issuer, "client_id": client_id, "scope": scope or "openid"} if client_id else None
-    return {"api": api, "socket": socket, "sign_in": sign_in}
+    facts = {"api": api, "socket": socket, "sign_in": sign_in}
+    return {name: fact for name, fact in facts.items() if fact}
