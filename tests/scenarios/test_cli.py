@@ -46,14 +46,17 @@ def test_the_reference_run_reads_as_a_conversation(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines() == [
         "you    Hello",
         'agent  You said: "Hello". How can I help?',
+        "       next: Show the best sellers | Label the best sellers | Refund an order",
         "you    Please refund my order",
         '       → issueRefund(order_id="A-1001", reason="Please refund my order")',
         "       ? Refund the whole amount for order A-1001? [approve]",
         "       ✓ Refunded 82.00 for order A-1001.",
         "agent  Done. Refunded 82.00 for order A-1001.",
+        "       next: Show the best sellers | Label the best sellers | Note a task",
         "       · continued as run 2",
         "you    Thanks",
         'agent  You said: "Thanks". How can I help?',
+        "       next: Show the best sellers | Label the best sellers | Refund an order",
         "runs   1 (2 turns, continued)  2 (1 turn, waiting)",
     ]
 
@@ -81,8 +84,9 @@ def test_typed_messages_and_answers_hold_a_conversation(parley):
     typed = "Hello\n\nrefund A-1006\nperhaps\ny\n/end\nnever read\n"
     status, shown = parley("chat", typed=typed)
     assert status == 0
-    assert "Refund the whole amount for order A-1006? [y/n] [perhaps]" in shown.out
-    assert "Please answer y or n. [y/n] [y]" in shown.out
+    assert "Refund the whole amount for order A-1006? [y/n/e/w/?] [perhaps]" in shown.out
+    assert "Please answer y, n, e or w; ? explains." in shown.out
+    assert "? [y/n/e/w/?] [y]" in shown.out
     assert "✓ Refunded" in shown.out
     assert shown.out.splitlines()[-2:] == ["       · conversation completed", "runs   1 (2 turns, completed)"]
     assert "never read" not in shown.out

@@ -123,7 +123,7 @@ def test_requests_that_wait_starve_no_others(client):
     accepted = client.post("/api/projects/demo/agents/general-assistant/chat", json={"message": "Hi"}).json()
     path = f"/api/projects/demo/chat-threads/{accepted['thread_id']}/events"
     until(lambda: client.get(path.removesuffix("/events")).json()["turns"] == 1)
-    until(lambda: client.get(path).json()["events"][-1]["event"] == "ThreadEnd")
+    until(lambda: client.get(path).json()["events"][-1]["event"] == "ProposeActions")
     last = client.get(path).json()["next"]
     with concurrent.futures.ThreadPoolExecutor(70) as pool:
         waits = [pool.submit(client.get, path, params={"after": last, "wait": 3}) for _ in range(70)]
@@ -225,7 +225,7 @@ def test_a_full_disk_is_told_in_plain_words_and_held_against_nobody(tmp_path, ca
 
 def test_a_member_who_cannot_be_saved_is_told_why(tmp_path, capsys, caplog):
     def change(service):
-        def enroll(user, project):
+        def enroll(user, project, role):
             raise StorageError("parley.db: the disk is full")
 
         return dataclasses.replace(service, enroll=enroll)

@@ -1,7 +1,22 @@
-"""`python -m parley.cli`: the command where nothing put it on the PATH."""
+"""The command `parley`, and `python -m parley.cli` where nothing put it on the PATH.
+
+Everything else is loaded in here, so that a Ctrl-C while that happens is one like any other.
+"""
 
 import sys
 
-from parley.cli.main import main
+INTERRUPTED = 130
 
-sys.exit(main())
+
+def run() -> int:
+    """One command; its exit status."""
+    try:
+        from parley.cli.main import main
+
+        return main()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(run())

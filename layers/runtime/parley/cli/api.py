@@ -12,7 +12,7 @@ import json
 import re
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -25,10 +25,21 @@ _TRY_AGAIN = {502, 503, 504}
 
 
 class Api:
-    """A server's API as one user. Thread-safe, as httpx's client is."""
+    """A server's API as one user. Thread-safe, as httpx's client is.
 
-    def __init__(self, url: str, token: str, *, transport: httpx.BaseTransport | None = None) -> None:
+    ``moved`` says where the server is now that does not answer at an address any more, if that is known.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        moved: Callable[[str], str | None] = lambda url: None,
+    ) -> None:
         self.url = url.rstrip("/")
+        self._moved = moved
         try:
             self._client = httpx.Client(
                 headers={"authorization": f"Bearer {token}"},
@@ -80,6 +91,7 @@ class Api:
                     raise Unreachable(
                         f"no answer from {self.url} ({_words(error)}); is the server running?"
                     ) from error
+                self.url = self._moved(self.url) or self.url
             else:
                 self._reached = True
                 if response.status_code not in _TRY_AGAIN or pause is None:

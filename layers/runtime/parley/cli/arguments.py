@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
-import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from parley.cli.argument_types import encodable, folder, json_object, number, text, token
 
 Subparsers = Any  # argparse's own type for this is private
 
@@ -16,6 +15,7 @@ def add_commands(commands: Subparsers) -> None:
     """Add all commands, in the order in which the help lists them."""
     _add_serve(commands)
     _add_chat(commands)
+    _add_confirmations(commands)
     _add_token(commands)
     _add_inspection(commands)
     _add_import(commands)
@@ -42,7 +42,7 @@ def _add_serve(commands: Subparsers) -> None:
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument(
-        "--port", type=_number(0, 65535), default=8000, help="port; 0 picks a free one (default: 8000)"
+        "--port", type=number(0, 65535), default=8000, help="port; 0 picks a free one (default: 8000)"
     )
     _add_data(parser)
     parser.add_argument(
@@ -59,12 +59,12 @@ def _add_wishes(parser: argparse.ArgumentParser) -> None:
     """What a conversation asks of its runs."""
     parser.add_argument(
         "--turns-per-run",
-        type=_number(1, 50),
+        type=number(1, 50),
         metavar="N",
         help="turns until a run continues as a new one (1-50)",
     )
     parser.add_argument(
-        "--inactivity-seconds", type=_number(1, 2_592_000), metavar="N", help="silence that ends a run"
+        "--inactivity-seconds", type=number(1, 2_592_000), metavar="N", help="silence that ends a run"
     )
 
 
@@ -83,8 +83,11 @@ def _add_chat(commands: Subparsers) -> None:
         action="append",
         default=[],
         metavar="TEXT",
-        type=_text("message"),
+        type=text("message"),
         help="send this once the one before got its reply (repeatable)",
+    )
+    parser.add_argument(
+        "--thread", type=text("thread"), metavar="ID", help="go on with this thread, and its agent"
     )
     _add_wishes(parser)
     parser.add_argument(
@@ -95,17 +98,53 @@ def _add_chat(commands: Subparsers) -> None:
     parser.add_argument(
         "--agent",
         default="general-assistant",
-        type=_text("agent"),
+        type=text("agent"),
         help="agent to talk to (default: %(default)s)",
     )
     parser.add_argument(
         "--timeout",
-        type=_number(1, 86_400),
+        type=number(1, 86_400),
         default=300,
         metavar="SECONDS",
         help="give a reply up after this long without any event (default: 300)",
     )
     _add_server(parser)
+
+
+def _add_confirmations(commands: Subparsers) -> None:
+    listing = _add(
+        commands,
+        "confirmations",
+        "decisions:confirmations",
+        "list what waits for your decision",
+        "List proposed actions that wait for a decision: those of your own threads, "
+        "and for an approver those of the whole project.",
+    )
+    deciding = _add(
+        commands,
+        "confirm",
+        "decisions:confirm",
+        "decide a proposed action",
+        "Approve or decline an action that waits. The exit status is 0 only if this decision counts.",
+    )
+    deciding.add_argument(
+        "proposal",
+        metavar="PROPOSAL",
+        type=text("proposal"),
+        help="its id, as `parley confirmations` shows it",
+    )
+    decision = deciding.add_mutually_exclusive_group(required=True)
+    decision.add_argument("--approve", action="store_true", help="let it run")
+    decision.add_argument("--decline", action="store_true", help="do not let it run")
+    deciding.add_argument("--reason", type=text("reason"), metavar="TEXT", help="why; the model sees it")
+    deciding.add_argument(
+        "--arguments",
+        type=json_object,
+        metavar="JSON",
+        help="approve with these arguments; those that are not named stay as proposed",
+    )
+    for parser in (listing, deciding):
+        _add_server(parser)
 
 
 def _add_token(commands: Subparsers) -> None:
@@ -118,14 +157,19 @@ def _add_token(commands: Subparsers) -> None:
         "(its owner, if the project is new).",
     )
     parser.add_argument(
-        "--user", default="dev", type=_text("user"), help="who the token speaks for (default: dev)"
+        "--user", default="dev", type=text("user"), help="who the token speaks for (default: dev)"
     )
     parser.add_argument(
-        "--project", default="demo", type=_text("project"), help="project to be a member of (default: demo)"
+        "--project", default="demo", type=text("project"), help="project to be a member of (default: demo)"
+    )
+    parser.add_argument(
+        "--role",
+        choices=("owner", "member", "approver"),
+        help="role in the project; without it, one that the user has stays",
     )
     parser.add_argument(
         "--ttl",
-        type=_number(1, 31_536_000),
+        type=number(1, 31_536_000),
         default=43_200,
         metavar="SECONDS",
         help="its life (default: 12 hours)",
@@ -152,12 +196,12 @@ def _add_inspection(commands: Subparsers) -> None:
         "Print a thread's events, one JSON object a line.",
     )
     for parser in (status, runs, events):
-        parser.add_argument("thread", metavar="THREAD", type=_text("thread"), help="the thread's id")
+        parser.add_argument("thread", metavar="THREAD", type=text("thread"), help="the thread's id")
     runs.add_argument(
-        "generation", nargs="?", type=_number(1, 10**9), metavar="GENERATION", help="show this run"
+        "generation", nargs="?", type=number(1, 10**9), metavar="GENERATION", help="show this run"
     )
     events.add_argument(
-        "--after", type=_number(0, 10**12), default=0, metavar="SEQ", help="only events after this one"
+        "--after", type=number(0, 10**12), default=0, metavar="SEQ", help="only events after this one"
     )
     events.add_argument(
         "--follow", action="store_true", help="go on with what comes, until the conversation is over"
@@ -176,17 +220,17 @@ def _add_import(commands: Subparsers) -> None:
         "Make threads of the sessions in a JSON file: one session, a list, or an object with a list of sessions. "
         "A session that was imported before is left as it is.",
     )
-    parser.add_argument("file", metavar="FILE", type=_text("file"), help="the file; - reads the input")
+    parser.add_argument("file", metavar="FILE", type=text("file"), help="the file; - reads the input")
     parser.add_argument(
-        "--project", default="demo", type=_text("project"), help="project of the threads (default: demo)"
+        "--project", default="demo", type=text("project"), help="project of the threads (default: demo)"
     )
     parser.add_argument(
-        "--user", default="dev", type=_text("user"), help="whose threads they become (default: dev)"
+        "--user", default="dev", type=text("user"), help="whose threads they become (default: dev)"
     )
     parser.add_argument(
         "--agent",
         default="general-assistant",
-        type=_text("agent"),
+        type=text("agent"),
         help="agent that goes on with them (default: %(default)s)",
     )
     _add_data(parser)
@@ -201,11 +245,11 @@ def _add_prompt(commands: Subparsers) -> None:
         "Send TEXT to a provider and stream its answer: a quick way to see whether it is set up. "
         "Settings come from the environment (for example OPENAI_API_KEY and OPENAI_BASE_URL).",
     )
-    parser.add_argument("text", metavar="TEXT", type=_text("text"), help="what to ask")
+    parser.add_argument("text", metavar="TEXT", type=text("text"), help="what to ask")
     parser.add_argument("--provider", default="scripted", help="provider to ask (default: scripted)")
     parser.add_argument("--model", help="model to ask")
     parser.add_argument(
-        "--system", default="", type=_encodable, help="system prompt (default: a helpful assistant)"
+        "--system", default="", type=encodable, help="system prompt (default: a helpful assistant)"
     )
     parser.add_argument(
         "--show", action="store_true", help="print the composed prompt as JSON and ask nobody"
@@ -213,58 +257,17 @@ def _add_prompt(commands: Subparsers) -> None:
 
 
 def _add_server(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--project", default="demo", type=_text("project"), help="project (default: demo)")
+    parser.add_argument("--project", default="demo", type=text("project"), help="project (default: demo)")
     parser.add_argument(
-        "--user", default="dev", type=_text("user"), help="user of a local server (default: dev)"
+        "--user", default="dev", type=text("user"), help="user of a local server (default: dev)"
     )
     # An empty one is a variable that was not set, not a wish for the local server or for its token.
     parser.add_argument(
-        "--url", type=_text("url"), help="address of a server, local or deployed (needs --token)"
+        "--url", type=text("url"), help="address of a server, local or deployed (needs --token)"
     )
-    parser.add_argument("--token", type=_token, help="token for --url")
+    parser.add_argument("--token", type=token, help="token for --url")
     _add_data(parser)
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--data", type=_folder, default=Path(".parley"), help="data folder (default: .parley)"
-    )
-
-
-def _number(low: int, high: int) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        value = int(text)
-        if not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"{value} is not between {low} and {high}")
-        return value
-
-    return number
-
-
-def _text(what: str) -> Callable[[str], str]:
-    def text(value: str) -> str:
-        if not value.strip():
-            raise argparse.ArgumentTypeError(f"{what} cannot be empty")
-        return _encodable(value)
-
-    return text
-
-
-def _folder(path: str) -> Path:
-    # An empty path would be the current folder, and fill it.
-    return Path(_text("folder")(path))
-
-
-def _encodable(text: str) -> str:
-    """Bytes that Python could not read come as lone surrogates: UTF-8 under a locale without, or no text."""
-    try:
-        return os.fsencode(text).decode() if re.search("[\ud800-\udfff]", text) else text
-    except UnicodeError:
-        raise argparse.ArgumentTypeError("this is not UTF-8") from None
-
-
-def _token(text: str) -> str:
-    # Said without the token: errors end up in logs.
-    if not re.fullmatch(r"[!-~]+", text):
-        raise argparse.ArgumentTypeError("a token is one word of ASCII characters; this is none")
-    return text
+    parser.add_argument("--data", type=folder, default=Path(".parley"), help="data folder (default: .parley)")

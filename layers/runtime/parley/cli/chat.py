@@ -5,44 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import suppress
-from typing import Any
 
 from parley.cli.conversation import Conversation
 from parley.cli.failure import Refused
 from parley.cli.feed import Feed
+from parley.cli.person import Asked, Decided
 from parley.cli.servers import reached_server
 from parley.cli.terminal import Terminal
 from parley.cli.transcript import Transcript
-
-
-class _Decided:
-    """Answers every question as `--decision` says."""
-
-    def __init__(self, approve: bool) -> None:
-        self._approve = approve
-
-    def decide(self, transcript: Transcript, proposal: dict[str, Any], indent: int) -> bool:
-        transcript.ask(proposal["question"], indent=indent)
-        transcript.answered("approve" if self._approve else "decline")
-        return self._approve
-
-
-class _Asked:
-    """Answers as the person at the terminal does; with nobody there, nothing is approved."""
-
-    def decide(self, transcript: Transcript, proposal: dict[str, Any], indent: int) -> bool:
-        question = proposal["question"]
-        while True:
-            transcript.ask(f"{question} [y/n]", indent=indent)
-            try:
-                answer = input().strip().lower()
-            except EOFError:
-                transcript.answered("declined: nobody answered")
-                return False
-            transcript.answered(answer, echoed=sys.stdin.isatty())
-            if answer in {"y", "yes", "n", "no"}:
-                return answer.startswith("y")
-            question = "Please answer y or n."
 
 
 def chat(arguments: argparse.Namespace, terminal: Terminal) -> int:
@@ -52,7 +22,7 @@ def chat(arguments: argparse.Namespace, terminal: Terminal) -> int:
         for name in ("turns_per_run", "inactivity_seconds")
         if (value := getattr(arguments, name)) is not None
     }
-    person = _Asked() if arguments.decision is None else _Decided(arguments.decision == "approve")
+    person = Asked() if arguments.decision is None else Decided(arguments.decision == "approve")
     with reached_server(arguments) as api:
         feed = Feed(api, arguments.project)
         try:
@@ -66,11 +36,12 @@ def chat(arguments: argparse.Namespace, terminal: Terminal) -> int:
                 terms=terms,
                 silence_seconds=arguments.timeout,
             )
+            answered = conversation.resume(arguments.thread) if arguments.thread else True
             if arguments.message:
                 replied = [conversation.send(text) for text in arguments.message]
-                answered = all(replied)
+                answered = answered and all(replied)
             else:
-                answered = _typed(conversation, terminal)
+                answered = _typed(conversation, terminal) and answered
             _show_chain(conversation, terminal)
             return 0 if answered else 1
         finally:
@@ -106,6 +77,10 @@ def _show_chain(conversation: Conversation, terminal: Terminal) -> None:
     if runs:
         chain = "  ".join(f"{run['generation']} ({_turns(run['turns'])}, {run['status']})" for run in runs)
         terminal.line(terminal.styled("dim", f"runs   {chain}"))
+    # Piped, the output of the same conversation is the same again.
+    if sys.stdout.isatty() and conversation.thread is not None and not conversation.completed:
+        goes_on = f"thread {conversation.thread.thread_id} (--thread goes on with it)"
+        terminal.line(terminal.styled("dim", goes_on))
 
 
 def _turns(count: int) -> str:

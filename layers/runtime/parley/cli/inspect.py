@@ -22,7 +22,7 @@ def status(arguments: argparse.Namespace, terminal: Terminal) -> int:
         for name in ("thread_id", "agent_id", "title", "phase", "generation", "turns", "queued"):
             _field(terminal, name, thread.get(name))
         _field(terminal, "last_reply", thread.get("last_reply_ref"))
-        _field(terminal, "updated_at", _moment(thread.get("updated_at")))
+        _field(terminal, "updated_at", moment(thread.get("updated_at")))
         for proposal in thread.get("pending", ()):
             _field(terminal, "pending", f"{proposal['question']} ({proposal['proposal_id']})")
         if thread.get("summary"):
@@ -43,12 +43,12 @@ def runs(arguments: argparse.Namespace, terminal: Terminal) -> int:
                 str(run["generation"]),
                 str(run["status"]),
                 str(run["turns"]),
-                _moment(run.get("started_at")),
-                _moment(run.get("stopped_at")),
+                moment(run.get("started_at")),
+                moment(run.get("stopped_at")),
             ]
             for run in api.get(thread / "runs")["runs"]
         ]
-        _table(terminal, ["run", "status", "turns", "started", "stopped"], rows)
+        table(terminal, ["run", "status", "turns", "started", "stopped"], rows)
     return 0
 
 
@@ -85,7 +85,7 @@ def agents(arguments: argparse.Namespace, terminal: Terminal) -> int:
             ]
             for agent in api.get(f"/api/projects/{segment(arguments.project)}/agents")["agents"]
         ]
-        _table(terminal, ["agent", "name", "model", "functions"], rows)
+        table(terminal, ["agent", "name", "model", "functions"], rows)
     return 0
 
 
@@ -94,7 +94,8 @@ def _field(terminal: Terminal, name: str, value: object) -> None:
     terminal.line(f"{name:<12}{text}")
 
 
-def _table(terminal: Terminal, heads: list[str], rows: list[list[str]]) -> None:
+def table(terminal: Terminal, heads: list[str], rows: list[list[str]]) -> None:
+    """Print columns, each as wide as its widest cell."""
     cells = [heads, *([shortened(clean(cell), 100) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
     for number, row in enumerate(cells):
@@ -102,7 +103,7 @@ def _table(terminal: Terminal, heads: list[str], rows: list[list[str]]) -> None:
         terminal.line(terminal.styled("bold", text) if number == 0 else text)
 
 
-def _moment(value: Any) -> str:
+def moment(value: Any) -> str:
     """A time of the API, epoch seconds or ISO text, for people."""
     if value is None:
         return "-"

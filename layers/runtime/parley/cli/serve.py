@@ -42,7 +42,8 @@ def serve(arguments: argparse.Namespace, terminal: Terminal) -> int:
 def token(arguments: argparse.Namespace, terminal: Terminal) -> int:
     """Print a token; its user becomes a member of the project."""
     with local_server(arguments.data) as url:
-        terminal.line(member_token(arguments.data, url, arguments.user, arguments.project, arguments.ttl))
+        wanted = (arguments.user, arguments.project)
+        terminal.line(member_token(arguments.data, url, *wanted, ttl=arguments.ttl, role=arguments.role))
     return 0
 
 

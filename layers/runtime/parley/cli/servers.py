@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ import httpx
 from parley.cli.api import Api, on_this_machine
 from parley.cli.failure import CommandFailed
 from parley.embedded.issuer import OPERATOR_AUDIENCE, TOKEN_SECONDS, LocalIssuer
-from parley.embedded.lock import Owner, owner_of
+from parley.embedded.lock import FolderLocked, Owner, owner_of
 
 _OWNER_STARTS_SECONDS = 5.0
+_COMES_BACK_SECONDS = 2.0
 _OPERATOR_SECONDS = 60
+_PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 @contextmanager
@@ -31,26 +34,64 @@ def reached_server(arguments: argparse.Namespace) -> Iterator[Api]:
         finally:
             api.close()
         return
-    with local_server(arguments.data) as url:
+    with ExitStack() as exits:
+        server = FolderServer(arguments.data, exits)
+        url = server.find()
         token = arguments.token or member_token(arguments.data, url, arguments.user, arguments.project)
-        api = Api(url, token)
-        try:
-            yield api
-        finally:
-            api.close()
+        api = Api(url, token, moved=server.moved)
+        exits.callback(api.close)
+        yield api
 
 
 @contextmanager
 def local_server(data: Path) -> Iterator[str]:
     """The address of the server that owns the data folder; if nobody does, of our own while this lasts."""
-    owner = _settled_owner(data)
-    if owner is None:
-        with embedded_server(data, "127.0.0.1", 0) as url:
-            yield url
-    elif owner.url is None:
-        raise CommandFailed(f"{data} is in use by process {owner.pid}, which serves nothing")
-    else:
-        yield owner.url
+    with ExitStack() as exits:
+        yield FolderServer(data, exits).find()
+
+
+class FolderServer:
+    """The server of a data folder, whoever runs it: the process that owns the folder, and when nobody does, this one.
+
+    It may change under a command that goes on: the chat whose server was used is over, or a server is restarted.
+    ``exits`` closes a server of our own.
+    """
+
+    def __init__(self, data: Path, exits: ExitStack) -> None:
+        self._data = data
+        self._exits = exits
+        self._ours: str | None = None
+        self._missed_at: float | None = None
+
+    def find(self) -> str:
+        """Its address. Raises CommandFailed if the owner serves nothing."""
+        while True:
+            owner = _settled_owner(self._data)
+            if owner is None:
+                try:
+                    self._ours = self._exits.enter_context(embedded_server(self._data, "127.0.0.1", 0))
+                except FolderLocked:  # somebody else was quicker
+                    continue
+                return self._ours
+            if owner.url is None:
+                raise CommandFailed(f"{self._data} is in use by process {owner.pid}, which serves nothing")
+            return owner.url
+
+    def moved(self, url: str) -> str | None:
+        """Where the server is that does not answer at `url` any more; None if it is not known (yet).
+
+        One that is gone may be about to come back: only after a while is it replaced.
+        """
+        if self._ours is not None:
+            return None
+        owner = owner_of(self._data)
+        now = time.monotonic()
+        if owner is not None:
+            self._missed_at = None
+            return owner.url if owner.url != url else None
+        if self._missed_at is None:
+            self._missed_at = now
+        return self.find() if now - self._missed_at >= _COMES_BACK_SECONDS else None
 
 
 @contextmanager
@@ -74,10 +115,20 @@ def embedded_server(data: Path, host: str, port: int, *, allow_origins: Sequence
         server.stop()
 
 
-def member_token(data: Path, url: str, user: str, project: str, ttl: int = TOKEN_SECONDS) -> str:
-    """A token for a user, who is made a member of the project by the local server at `url`."""
+def member_token(
+    data: Path, url: str, user: str, project: str, *, ttl: int = TOKEN_SECONDS, role: str | None = None
+) -> str:
+    """A token for a user, who is made a member of the project by the local server at `url`.
+
+    ``role``: the one that the user has from now on; without it, one that is there stays.
+    """
+    if not _PROJECT.fullmatch(project):
+        raise CommandFailed(
+            f"{project!r} is no project id: letters, digits, - and _, at most 64, beginning with a letter or digit",
+            status=2,
+        )
     issuer = LocalIssuer(data, time.time)
-    response = operate(data, url, "parley-members", {"user": user, "project": project})
+    response = operate(data, url, "parley-members", {"user": user, "project": project, "role": role})
     if not response.is_success:
         raise CommandFailed(f"{url} did not make {user} a member of {project}: {reason(response)}")
     return issuer.issue(user, ttl)

@@ -39,6 +39,7 @@ class Transcript:
         self._depth: dict[str, int] = {}
         self._names: dict[str, str] = {}
         self._own: set[str] = set()
+        self._proposed: dict[str, dict[str, Any]] = {}
         self._showers: dict[str, Callable[[Event, dict[str, Any]], None]] = {
             "UserMessage": self._user_message,
             "StreamMessageChunk": self._chunk,
@@ -99,7 +100,7 @@ class Transcript:
 
     def _user_message(self, event: Event, data: dict[str, Any]) -> None:
         if data["message_id"] not in self._own:
-            self._labelled("you", str(data["content"]))
+            self.labelled("you", str(data["content"]))
 
     def _chunk(self, event: Event, data: dict[str, Any]) -> None:
         message = self._message(event, data["message_id"])
@@ -132,8 +133,7 @@ class Transcript:
 
     def _tool_call(self, event: Event, data: dict[str, Any]) -> None:
         arguments = data.get("arguments") or {}
-        listed = ", ".join(f"{name}={_json(value)}" for name, value in arguments.items())
-        call = f"→ {data['name']}({shortened(listed, _ARGUMENTS)})"
+        call = f"→ {data['name']}({_listed(arguments)})"
         self.line(call, indent=self.depth(event), style="cyan")
 
     def _tool_response(self, event: Event, data: dict[str, Any]) -> None:
@@ -151,12 +151,20 @@ class Transcript:
         name = self._names.get(event.get("subthread_id") or "", "subagent")
         self.line(f"{name} ← {data['content']}", indent=self.depth(event), style="dim")
 
+    def proposed(self, proposal: dict[str, Any]) -> None:
+        """Remember what was proposed: an approval may change it."""
+        self._proposed[proposal["proposal_id"]] = proposal["arguments"]
+
     def _proposal(self, event: Event, data: dict[str, Any]) -> None:
+        self.proposed(data)
         self.line(f"? {data['question']}", indent=self.depth(event), style="yellow")
 
     def _confirmed(self, event: Event, data: dict[str, Any]) -> None:
         if data["proposal_id"] not in self._own:
-            self.line(f"approved by {data.get('reviewer')}", indent=self.depth(event), style="dim")
+            given, proposed = data.get("arguments") or {}, self._proposed.get(data["proposal_id"])
+            changed = {} if proposed is None else {k: v for k, v in given.items() if proposed.get(k) != v}
+            changes = f" with {_listed(changed)}" if changed else ""
+            self.line(f"approved by {data.get('reviewer')}{changes}", indent=self.depth(event), style="dim")
 
     def _rejected(self, event: Event, data: dict[str, Any]) -> None:
         if data["proposal_id"] not in self._own:
@@ -195,7 +203,8 @@ class Transcript:
         self._terminal.write(text.replace("\n", "\n" + pad))
         message.shown = len(message.text)
 
-    def _labelled(self, label: str, text: str) -> None:
+    def labelled(self, label: str, text: str) -> None:
+        """A whole text of somebody's."""
         self._end_line()
         body = clean(text).replace("\n", "\n" + " " * _LABEL)
         self._terminal.line(self._margin(label, 0) + body)
@@ -224,5 +233,6 @@ _REJECTIONS = {
 }
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _listed(arguments: dict[str, Any]) -> str:
+    listed = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
+    return shortened(listed, _ARGUMENTS)

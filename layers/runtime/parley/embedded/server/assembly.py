@@ -23,11 +23,13 @@ def service_of(installation: Installation, *, allow_origins: Sequence[str] = ())
     """What a server serves of an open installation. The handlers of this process use it from now on."""
     wiring.use(installation.runtime)
 
-    def enroll(user_id: str, project_id: str) -> None:
+    def enroll(user_id: str, project_id: str, wanted: str | None = None, /) -> None:
         project = projects.Project(project_id=project_id, name=project_id)
         made = projects.ensure_project(installation.runtime, project)
         role = projects.Role.OWNER if made else projects.Role.MEMBER
         projects.ensure_member(installation.runtime, project_id, user_id, role)
+        if wanted is not None:
+            projects.set_member(installation.runtime, project_id, user_id, projects.Role(wanted))
 
     def import_old(wanted: dict[str, Any]) -> dict[str, Any]:
         user, project, agent = (str(wanted[name]) for name in ("user", "project", "agent"))

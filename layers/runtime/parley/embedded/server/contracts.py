@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from parley.embedded.gateway_routes import Cors
 from parley.embedded.issuer import LocalIssuer
@@ -35,6 +35,14 @@ class InvocationContext:
         return 30_000
 
 
+class Enroll(Protocol):
+    """Makes a user a member of a project, which is made if need be."""
+
+    def __call__(self, user_id: str, project_id: str, role: str | None = None, /) -> None:
+        """``role``: the one that the user has from now on; None leaves one that is there."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Handlers:
     """The functions behind the HTTP API, the WebSocket API and the schedule."""
@@ -49,7 +57,7 @@ class Handlers:
 class Service:
     """All that one server serves. `routes` are (method, path); `public` are route keys that need no token.
 
-    `enroll` makes a user (first) a member of a project (second): what `parley token` asks of a server.
+    `enroll` makes a user a member of a project: what `parley token` asks of a server.
     `import_session` takes `user`, `project`, `agent` and `session`: what `parley import` asks.
     """
 
@@ -61,6 +69,6 @@ class Service:
     pages: Path
     now: Callable[[], float]
     purge: Callable[[], object]
-    enroll: Callable[[str, str], None]
+    enroll: Enroll
     import_session: Callable[[dict[str, Any]], dict[str, Any]]
     cors: Cors | None = None

@@ -154,7 +154,7 @@ class HttpServer:
 
 
 def _enroll(service: Service, wanted: dict[str, Any]) -> dict[str, Any]:
-    service.enroll(str(wanted["user"]), str(wanted["project"]))
+    service.enroll(str(wanted["user"]), str(wanted["project"]), wanted.get("role"))
     return {}
 
 
