@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 
 import parley_marketer
-from parley.domain.agents import Agent
+from parley.domain.agents import Agent, Capabilities
 from parley.domain.errors import ProviderRateLimited, ProviderRejectedRequest, StreamCut
-from parley.domain.messages import ToolCall
+from parley.domain.messages import Message, MessageKind, ToolCall
 from parley.prompts.build import agent_tools
+from parley.prompts.predefined import predefined_prompt
 from parley.prompts.prompt import Prompt, PromptMessage
+from parley.prompts.suggestions import read_suggestions, suggestions_prompt
 from parley.providers.scripted import ScriptedProvider
 from parley.turns.model_ports import Finish, TextDelta
 from tests.support.replies import Reply, collect
@@ -313,3 +315,54 @@ def test_every_error_class_can_be_scripted() -> None:
 def test_a_script_that_is_none_is_a_request_at_fault(settings: dict[str, Any]) -> None:
     with pytest.raises(ProviderRejectedRequest, match=r"settings\.(script|delay)"):
         reply_to(prompt("a", **settings))
+
+
+# What is asked beside a conversation.
+
+AGENT = AGENTS["general-assistant"]
+
+
+def suggested(agent: Agent, *turn: tuple[str, str]) -> Reply:
+    """The answer to a prompt for suggestions after these words of a turn: who said what."""
+    kinds = {"user": MessageKind.USER_MESSAGE, "assistant": MessageKind.ASSISTANT_MESSAGE}
+    talk = [
+        Message.model_validate(
+            {"id": "m", "kind": kinds[role], "role": role, "content": content, "timestamp": 0.0, "turn": 1}
+        )
+        for role, content in turn
+    ]
+    return reply_to(suggestions_prompt(agent, Capabilities(), talk))
+
+
+def labels(reply: Reply) -> list[str]:
+    return [action.label for action in read_suggestions(reply.text)]
+
+
+def test_the_demo_suggests_what_its_functions_can_do() -> None:
+    assert labels(suggested(AGENT, ("user", "Hello"), ("assistant", "How can I help?"))) == [
+        "Show the best sellers",
+        "Label the best sellers",
+        "Refund an order",
+    ]
+    listed = "1. product 17 (Wool Apron)\n2. product 39 (Cork Sandals)"
+    reply = suggested(AGENT, ("user", "Show me top 2 products"), ("assistant", listed))
+    first = read_suggestions(reply.text)[0]
+    assert first.message == "Change custom_label_0 to 'Sale' for products 17, 39"
+    assert calls(reply_to(prompt(first.message)))[0][0] == "changeCustomLabel"
+    assert labels(suggested(AGENT.but(functions=()), ("user", "Hello"))) == []
+
+
+def test_a_script_answers_what_is_asked_beside_the_conversation() -> None:
+    script = [
+        {"purpose": "suggestions", "when": "hats", "text": '[{"label": "Hats", "message": "More hats"}]'},
+        {"purpose": "suggestions", "text": '[{"label": "Else", "message": "Something else"}]'},
+        {"purpose": "predefined", "when": "sells", "text": "What sells best?"},
+        {"text": "The first reply."},
+    ]
+    agent = AGENT.but(settings={"script": script})
+    assert labels(suggested(agent, ("user", "Show hats"))) == ["Hats"]
+    assert labels(suggested(agent, ("user", "Analyze trends"))) == ["Else"], "the example is nobody's word"
+    wish = predefined_prompt(agent, Capabilities(), "Ask what sells")
+    assert reply_to(wish).text == "What sells best?"
+    assert reply_to(predefined_prompt(agent, Capabilities(), "Say hello")).text == "Say hello"
+    assert reply_to(prompt("Hello", script=script)).text == "The first reply."

@@ -293,7 +293,10 @@ def set_up(account: MockedAws) -> Account:
     }
     tasks = assets.handler(assets.TASK_HANDLER)
     account.functions = lambda name, payload: tasks(payload, name)
-    return Account(account, clock, wiring.aws_runtime(environment, clock=clock))
+    # What moto has no answer for is answered to clients of the account's own session.
+    with mock.patch.object(boto3.session, "Session", return_value=account.session):
+        runtime = wiring.aws_runtime(environment, clock=clock)
+    return Account(account, clock, runtime)
 
 
 @contextmanager
