@@ -138,10 +138,10 @@ class Conversation:
             if frame["event"] == "ThreadEnd":
                 return
 
-    async def turn(self, number: int) -> float:
+    async def turn(self, number: int, word: str = "turn") -> float:
         """Seconds from the POST to ThreadEnd."""
         began = time.perf_counter()
-        await self.say(f"turn {number}")
+        await self.say(f"{word} {number}")
         async for _ in self.frames_until_end():
             pass
         return time.perf_counter() - began
