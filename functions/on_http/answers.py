@@ -67,7 +67,8 @@ def _unknown_route(_: NotFoundError) -> Response[str]:
 def _invalid(invalid: RequestValidationError) -> Response[str]:
     """Where the first fault lies and what is accepted; never what was sent."""
     first = invalid.errors()[0]
-    place = [str(part) for part in first["loc"] if part not in ("body", "query", "path", "header")]
+    where, *names = first["loc"] or ("body",)
+    place = [str(part) for part in (names if where in ("body", "query", "path", "header") else first["loc"])]
     if first["type"] == "json_invalid":
         return error(400, "bad_request", f"The body must be JSON: {first['ctx']['error']}.")
     if not place and first["loc"] and first["loc"][0] == "body":

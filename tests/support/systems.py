@@ -15,7 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
+from unittest import mock
 
+import boto3
 from pydantic import Field
 
 import parley_marketer
