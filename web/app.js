@@ -7,6 +7,7 @@ import { SignIn } from "./sign_in.js";
 const signIn = new SignIn(document.getElementById("sign-in"), enter);
 let shell = null;
 let config = {};
+let stopRenewing = () => {};
 
 start();
 
@@ -37,6 +38,18 @@ async function enter(session) {
   keep(session);
   signIn.hide();
   shell = next;
+  if (config.sign_in) await freshen(session);
+}
+
+// The organisation's tokens are renewed before they end.
+async function freshen(session) {
+  const { keepFresh } = await import("./signin.js");
+  stopRenewing = keepFresh(config, session.token, (token) => {
+    session.token = token;
+    if (shell?.session !== session) return;
+    shell.api.token = token;
+    keep(session);
+  });
 }
 
 function leave(reason) {
@@ -44,6 +57,7 @@ function leave(reason) {
   forget(shell.session.token);
   shell.close();
   shell = null;
+  stopRenewing();
   signIn.show(config, reason);
 }
 

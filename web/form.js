@@ -134,7 +134,11 @@ const CONTROLS = {
 function kindOf(schema, current) {
   if (Array.isArray(schema.enum) && schema.enum.length > 0) return "choice";
   const types = [schema.type ?? typesOf(schema, current)].flat().filter((type) => type !== "null");
-  if (types.length > 1) return types.every((type) => ["integer", "number"].includes(type)) ? "number" : "json";
+  if (types.length > 1) {
+    if (types.every((type) => ["integer", "number"].includes(type))) return "number";
+    // An exact amount may be given as text.
+    return types.every((type) => ["integer", "number", "string"].includes(type)) ? "string" : "json";
+  }
   const [type] = types;
   if (type === "string") return typeof (current ?? "") === "string" ? "string" : "json";
   if (type === "integer" || type === "number") return "number";

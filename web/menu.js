@@ -13,6 +13,8 @@ export class Menu {
     this.shell = shell;
     this.api = shell.api;
     this.threads = new Map();
+    // What events told of each thread: { seq, phase, at, heard }.
+    this.news = new Map();
     this.cursor = null;
     this.list = element("ul", { class: "threads" });
     this.more = button("Show older ones", () => this.load(this.cursor), { class: "button quiet small", hidden: true });
@@ -58,9 +60,10 @@ export class Menu {
 
   // Read the list from its top, or from where it ended.
   async load(cursor) {
+    const asked = performance.now();
     const page = await this.quietly(() => this.api.threads(cursor));
     if (!page) return;
-    for (const thread of page.threads) this.put(thread);
+    for (const thread of page.threads) this.put(this.upToDate(thread, asked));
     if (cursor || this.cursor === null) {
       this.cursor = page.next;
       this.more.hidden = !page.next;
@@ -98,21 +101,26 @@ export class Menu {
   }
 
   apply(event) {
-    const known = this.threads.get(event.thread_id);
-    if (!known) {
-      if (event.event === "UserMessage") this.load(null);
-      return;
+    const id = event.thread_id;
+    const known = this.threads.get(id);
+    const before = this.news.get(id) ?? { seq: 0 };
+    if (event.seq > before.seq) {
+      const phase = phaseAfter(event) ?? before.phase;
+      this.news.set(id, { seq: event.seq, phase, at: event.at, heard: performance.now() });
+      if (known) this.put(this.upToDate(known.thread, 0));
     }
-    const { thread } = known;
-    thread.updated_at = Math.max(thread.updated_at, event.at);
-    const phase = phaseAfter(event);
-    if (phase && event.seq > (known.seq ?? 0)) {
-      known.seq = event.seq;
-      thread.phase = phase;
-      this.draw(known);
+    if (event.event === "UserMessage") {
+      if (known) this.sort();
+      else this.load(null);
     }
-    if (event.event === "UserMessage") this.sort();
     if (event.event.startsWith("Action") || ENDS.includes(event.event)) this.count();
+  }
+
+  // A thread as it was answered, and what has been heard since it was asked for.
+  upToDate(thread, asked) {
+    const news = this.news.get(thread.thread_id);
+    if (!news || news.heard < asked) return thread;
+    return { ...thread, phase: news.phase ?? thread.phase, updated_at: Math.max(thread.updated_at, news.at) };
   }
 
   put(thread) {

@@ -15,7 +15,8 @@
 //   notice(text, {action, act})   tell something that went wrong, until it is put away or the address changes
 //   attempt(request)        what a request answers; undefined, and a notice, if it fails
 //   announce(text)          for screen readers, politely
-//   title(text, phase)      the heading and the window's title; what is being done, if anything
+//   title(text)             the heading and the window's title
+//   phase(text)             what is being done, beside the heading; "" if nothing
 //   tools(...elements)      buttons beside the heading
 //   onEvent(act)            every event of the channel, in no order; gives a function that ends it
 //   signal                  an AbortSignal: the view was left
@@ -147,6 +148,7 @@ export class Shell {
     current?.view?.then((view) => view?.unmount());
     $("tools").replaceChildren();
     this.title("Parley");
+    this.phase("");
   }
 
   makeContext(route) {
@@ -168,7 +170,8 @@ export class Shell {
       notice: (text, action) => this.notice(text, action),
       attempt: (request) => this.attempt(request),
       announce: (text) => this.announce(text),
-      title: (text, phase) => this.title(text, phase),
+      title: (text) => this.title(text),
+      phase: (text) => this.phase(text),
       tools: (...elements) => $("tools").replaceChildren(...elements),
       onEvent: (act) => this.onEvent(act),
     };
@@ -190,10 +193,13 @@ export class Shell {
 
   // Words.
 
-  title(text, phase = "") {
+  phase(text) {
+    if ($("phase").textContent !== text) $("phase").textContent = text;
+  }
+
+  title(text) {
     $("title").textContent = text;
     $("title").title = text;
-    if ($("phase").textContent !== phase) $("phase").textContent = phase;
     document.title = text === "Parley" ? text : `${text} · Parley`;
   }
 

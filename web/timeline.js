@@ -14,6 +14,9 @@ const MAKERS = {
   call: (call, tools) => new CallItem(call, tools),
 };
 const NEAR_END = 80;
+// How long after a wheel or a finger a scroll is its doing, in ms.
+const TOUCH = 600;
+const TOUCHES = ["wheel", "touchmove", "pointerdown", "keydown"];
 
 export class Timeline {
   // tools: what the items need (call.js, items.js). onOlder: the beginning has come into sight.
@@ -25,11 +28,14 @@ export class Timeline {
     this.waiting = element("div", { class: "turn waiting-list" });
     this.working = element("p", { class: "working", hidden: true });
     this.top = element("div", { class: "edge" });
-    this.column = element("div", { class: "column timeline" }, this.top, this.older, this.turns, this.waiting, this.working);
+    this.column = element("div", { class: "column timeline" }, this.top, this.older, this.turns, this.working, this.waiting);
     scroller.replaceChildren(this.column);
     this.follow = true;
-    this.touched = () => this.noteScroll();
-    scroller.addEventListener("scroll", this.touched, { passive: true });
+    this.noted = () => this.noteScroll();
+    this.touched = () => (this.touchedAt = performance.now());
+    this.touchedAt = 0;
+    scroller.addEventListener("scroll", this.noted, { passive: true });
+    for (const name of TOUCHES) scroller.addEventListener(name, this.touched, { passive: true });
     this.watcher = new IntersectionObserver((entries) => entries.at(-1).isIntersecting && onOlder(), {
       root: scroller,
       rootMargin: "600px 0px 0px 0px",
@@ -45,7 +51,8 @@ export class Timeline {
     this.reset(null);
     this.watcher.disconnect();
     this.sizes.disconnect();
-    this.scroller.removeEventListener("scroll", this.touched);
+    this.scroller.removeEventListener("scroll", this.noted);
+    for (const name of TOUCHES) this.scroller.removeEventListener(name, this.touched);
   }
 
   // Show another conversation.
@@ -135,10 +142,12 @@ export class Timeline {
     if (this.follow) this.toEnd();
   }
 
-  // What is being done, while nothing else shows it.
-  drawWorking(words) {
+  // What is being done, while nothing else shows it; before the messages that wait, or behind the first of them.
+  drawWorking(words, behind) {
     this.working.hidden = !words;
     if (!words) return;
+    const before = behind ? null : this.waiting;
+    if (this.working.nextSibling !== before) this.column.insertBefore(this.working, before);
     if (!this.working.firstChild) this.working.append(element("span", { class: "spinner" }), element("span"));
     if (this.working.lastChild.textContent !== words) this.working.lastChild.textContent = words;
   }
@@ -161,10 +170,13 @@ export class Timeline {
   noteScroll() {
     const { scrollHeight, scrollTop, clientHeight } = this.scroller;
     const distance = scrollHeight - scrollTop - clientHeight;
-    // Only a person scrolls up; however little, it has to hold against what streams in below.
-    const up = scrollTop < this.scrolled;
+    const same = this.measured === scrollHeight + clientHeight / 1e5;
+    this.measured = scrollHeight + clientHeight / 1e5;
+    // What shrinks scrolls up by itself. Where nothing changed its size a person did it, and however little that was,
+    // it has to hold against what streams in below.
+    const person = scrollTop < this.scrolled && (same || performance.now() - this.touchedAt < TOUCH);
     this.scrolled = scrollTop;
-    const follow = distance < 4 || (!up && (this.follow || distance < NEAR_END));
+    const follow = distance < 4 || (!person && (this.follow || distance < NEAR_END));
     if (follow === this.follow) return;
     this.follow = follow;
     this.onFollow?.(follow);
