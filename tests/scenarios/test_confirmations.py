@@ -10,8 +10,7 @@ import pytest
 
 import on_task.run_tool
 from parley.tools.function import agent_function
-from parley.turns.calls import REFUSALS
-from parley.turns.invoke_model import EXPIRY_MARGIN
+from parley.turns.calls import EXPIRY_MARGIN, REFUSALS
 from parley.turns.projects import Role
 from tests.support.soundness import CALL, PLAIN, REPLY, assert_sound, named, story, told
 from tests.support.systems import Note, System

@@ -234,6 +234,7 @@ def test_a_task_hands_over_its_state_and_a_token_only_where_it_waits_for_one(nam
     expected = {"state.$": "$$.State.Name", "retry_count.$": "$$.State.RetryCount", "input.$": "$"}
     if name in TOKEN_TASKS:
         expected["token.$"] = "$$.Task.Token"
+        expected["entered_at.$"] = "$$.State.EnteredTime"
     assert payload == expected
 
 

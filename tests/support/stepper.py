@@ -27,6 +27,7 @@ from parley.embedded.asl.definition import (
 from parley.embedded.asl.errors import StateError
 from parley.embedded.asl.loader import load
 from parley.embedded.asl.policies import find_catcher, find_retrier
+from parley.embedded.interpreter.live import iso_time
 from parley.turns.ports import ExecutionStatus, Started
 
 READY, TOKEN, TIMER, MAP, OVER = "ready", "token", "timer", "map", "over"
@@ -54,6 +55,7 @@ class Branch:
     status: str = READY
     due: float | None = None
     token: str = ""
+    entered_at: float = 0.0
     retries: int = 0
     tries: dict[int, int] = field(default_factory=dict)
     children: list[Branch] = field(default_factory=list)
@@ -155,6 +157,7 @@ class Stepper:
         state = self.machine.states[branch.state]
         if not branch.retries:
             branch.execution.entered.append(branch.state)
+            branch.entered_at = self._clock.now()
         match state:
             case ChoiceState():
                 found = (target for rule, target in state.rules if rule(branch.data, self._context(branch)))
@@ -176,7 +179,11 @@ class Stepper:
     def _context(self, branch: Branch) -> Callable[[], dict[str, Any]]:
         return lambda: {
             "Execution": {"Id": branch.execution.name, "Name": branch.execution.name},
-            "State": {"Name": branch.state, "RetryCount": branch.retries},
+            "State": {
+                "Name": branch.state,
+                "EnteredTime": iso_time(branch.entered_at),
+                "RetryCount": branch.retries,
+            },
             "StateMachine": {"Id": "machine"},
             "Task": {"Token": branch.token},
             "Map": {"Item": branch.item},

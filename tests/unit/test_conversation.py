@@ -14,7 +14,7 @@ from parley.domain.conversation import (
 )
 from parley.domain.decisions import decide, take_decision
 from parley.domain.proposals import Outcome
-from parley.domain.protocol import cancel, close_run, complete, hand_over, new_attempt
+from parley.domain.protocol import cancel, close_run, complete, hand_over, new_attempt, told
 from tests.support.threads import (
     NOW,
     TERMS,
@@ -64,6 +64,7 @@ def test_a_parked_run_needs_no_look() -> None:
 def test_a_closed_or_completed_run_needs_no_look() -> None:
     thread = parked()
     closed = close_run(thread, thread.run_id)
+    closed = told(closed, closed.untold, 0)
     ended = received(accepted(parked(), "end", ending=True))
     for over in (closed, complete(ended, ended.run_id, last_seq=0, now=NOW)):
         assert signals(over) == []

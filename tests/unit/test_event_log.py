@@ -28,7 +28,12 @@ def a_log(world: World, *, rerun: bool = False, start: int | None = None) -> Eve
 
 
 def an_event(event_id: str | None = None, text: str = "") -> NewEvent:
-    return NewEvent(EventName.StreamMessageChunk, event_id, 1, {"text": text})
+    return NewEvent(
+        EventName.StreamMessageChunk,
+        event_id,
+        1,
+        {"message_id": "m", "attempt": 1, "offset": 0, "text": text},
+    )
 
 
 def ids(world: World) -> list[str | None]:

@@ -8,22 +8,26 @@ import pytest
 
 from parley.domain.conversation import (
     CALLS_PER_RUN,
+    CANCEL_SECONDS,
     QUEUE_LIMIT,
+    SIGNAL_GRACE_SECONDS,
     SUMMARY_LIMIT,
     Conversation,
     Phase,
     RunId,
     RunStatus,
     RunTerms,
+    Untold,
+    due_at,
 )
 from parley.domain.errors import Conflict, StaleRun, TooManyQueued
 from parley.domain.protocol import (
     accept,
+    begin_recording,
     cancel,
     close_run,
     complete,
     count_calls,
-    enter_phase,
     finish_turn,
     hand_over,
     new_attempt,
@@ -31,6 +35,7 @@ from parley.domain.protocol import (
     open_turn,
     receive,
     should_hand_over,
+    told,
 )
 from tests.support.threads import (
     NOW,
@@ -170,7 +175,7 @@ def test_receive_after_a_lost_wake_hands_out_what_was_claimed_while_it_was_parke
 RULES: list[Any] = [
     lambda c, run: receive(c, run, "token"),
     lambda c, run: open_turn(c, run, "m1", last_seq=0, policy="queue", propose_actions=None),
-    lambda c, run: enter_phase(c, run, Phase.RECORDING_REPLY),
+    lambda c, run: begin_recording(c, run, 1),
     lambda c, run: count_calls(c, run, 1),
     lambda c, run: finish_turn(c, run, 1, reply_ref=None, summary="", last_seq=0, now=NOW),
     lambda c, run: hand_over(c, run, TERMS, NOW),
@@ -233,11 +238,76 @@ def test_a_task_that_was_given_up_cannot_open_the_turn_of_a_later_message() -> N
         open_turn(thread, thread.run_id, "m1", last_seq=0, policy="queue", propose_actions=None)
 
 
-def test_entering_a_phase_twice_needs_one_save() -> None:
+def test_recording_begun_twice_needs_one_save() -> None:
     thread = in_a_turn()
-    shown = enter_phase(thread, thread.run_id, Phase.RECORDING_REPLY)
+    shown = begin_recording(thread, thread.run_id, 1)
     assert shown.phase is Phase.RECORDING_REPLY
-    assert enter_phase(shown, thread.run_id, Phase.RECORDING_REPLY) is shown
+    assert begin_recording(shown, thread.run_id, 1) is shown
+
+
+def test_a_turn_whose_end_is_being_recorded_cannot_be_cancelled() -> None:
+    thread = in_a_turn()
+    recording = begin_recording(thread, thread.run_id, 1)
+    assert cancel(recording, now=NOW) is recording
+    again = opened(received(new_attempt(recording, recording.run_id)))
+    assert again.phase is Phase.RECORDING_REPLY
+    assert cancel(again, now=NOW) is again
+    second = opened(received(accepted(finished(again), "m2")))
+    assert cancel(second, now=NOW).cancelled
+
+
+def test_the_end_of_a_cancelled_turn_or_of_another_is_not_recorded() -> None:
+    cancelled = cancel(in_a_turn(), now=NOW)
+    assert begin_recording(cancelled, cancelled.run_id, 1) is cancelled
+    thread = in_a_turn()
+    assert begin_recording(thread, thread.run_id, 2) is thread
+    over = finished(thread)
+    assert begin_recording(over, over.run_id, 1) is over
+
+
+def test_the_message_that_ends_the_conversation_cannot_be_cancelled() -> None:
+    ending = received(accepted(parked(), "end", ending=True))
+    assert cancel(ending, now=NOW) is ending
+    before = accepted(in_a_turn(), "end", ending=True)
+    assert cancel(before, now=NOW).cancelled
+
+
+def test_a_mailbox_is_read_by_the_latest_task_only() -> None:
+    thread = finished(in_a_turn())
+    late = receive(thread, thread.run_id, "later", "2026-11-30T19:00:00.000Z#001")
+    for order in ("2026-11-30T19:00:00.000Z#000", "2026-11-30T18:59:59.999Z#006"):
+        with pytest.raises(StaleRun):
+            receive(late, late.run_id, "given up", order)
+    for order in ("2026-11-30T19:00:00.000Z#001", "2026-11-30T19:00:00.001Z#000"):
+        assert receive(late, late.run_id, "next", order).run.token == "next"
+    again = new_attempt(late, late.run_id)
+    assert receive(again, again.run_id, "of the next attempt", "").run.status is RunStatus.PARKED
+
+
+def test_what_a_save_owes_the_log_is_due_until_it_is_told() -> None:
+    thread = finished(in_a_turn())
+    handed = hand_over(thread, thread.run_id, TERMS, NOW)
+    continued = Untold(what="continued", generation=2)
+    assert handed.untold == (continued,)
+    waiting = received(handed, "park")
+    closed = close_run(waiting, waiting.run_id)
+    ended = Untold(what="ended", generation=2)
+    assert closed.untold == (continued, ended)
+    assert due_at(closed, NOW) == NOW + SIGNAL_GRACE_SECONDS
+    half = told(closed, (continued,), 7)
+    assert (half.untold, half.last_seq) == ((ended,), 7)
+    assert told(half, (continued,), 9) is half
+    assert due_at(told(half, (ended,), 8), NOW) is None
+
+
+def test_a_cancelled_turn_that_does_not_move_is_looked_at_soon() -> None:
+    assert due_at(cancel(in_a_turn(), now=NOW), NOW) == NOW + CANCEL_SECONDS
+
+
+def test_giving_up_the_execution_of_a_cancelled_turn_is_no_death_of_its_message() -> None:
+    thread = cancel(in_a_turn(), now=NOW)
+    again = new_attempt(thread, thread.run_id)
+    assert (again.run.attempt, again.run.deaths) == (2, 0)
 
 
 def test_finishing_a_turn_frees_the_run_and_counts() -> None:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from parley.domain.conversation import OpenProposal, Phase
-from parley.domain.decisions import close_call, decide, propose, supersede, take_decision, undecided, withdraw
+from parley.domain.decisions import (
+    close_call,
+    decide,
+    propose,
+    register,
+    supersede,
+    take_decision,
+    undecided,
+    withdraw,
+)
 from parley.domain.errors import Conflict, StaleRun
 from parley.domain.proposals import Outcome
 from parley.domain.protocol import cancel, new_attempt
@@ -46,6 +55,49 @@ def test_a_proposal_entered_again_keeps_its_first_expiry_and_its_decision() -> N
     assert again.proposals[0].decision == "body"
     assert again.proposals[0].expires_at == LATE
     assert again.proposals[0].token == "fresh"
+
+
+def test_the_proposals_of_a_reply_are_registered_together() -> None:
+    thread = in_a_turn()
+    entries = [entry.but(token=None) for entry in proposed(proposed(in_a_turn()), "p2").proposals]
+    both = register(thread, thread.run_id, 1, entries)
+    assert outcomes(both) == {"p1": None, "p2": None}
+    assert both.phase is Phase.AWAITING_APPROVAL
+    assert outcomes(accepted(both, "m2")) == {"p1": Outcome.SUPERSEDED, "p2": Outcome.SUPERSEDED}
+
+
+def test_proposals_registered_again_keep_their_tokens_and_decisions() -> None:
+    thread = decided(proposed(proposed(in_a_turn()), "p2"))
+    again = register(thread, thread.run_id, 1, [entry.but(token=None) for entry in thread.proposals])
+    assert again.proposals == thread.proposals
+
+
+def test_a_reply_without_proposals_leaves_the_phase_alone() -> None:
+    thread = in_a_turn()
+    assert register(thread, thread.run_id, 1, []).phase is Phase.THINKING
+
+
+def test_a_proposal_is_waited_for_by_the_latest_task_only() -> None:
+    thread = in_a_turn()
+    entry = OpenProposal(proposal_id="p1", thread_id="thread", tool_call_id="call", expires_at=LATE)
+    second = entry.but(token="second", order="2026-11-30T19:00:00.000Z#001")
+    waiting = propose(thread, thread.run_id, 1, second)
+    with pytest.raises(StaleRun):
+        propose(waiting, waiting.run_id, 1, second.but(token="first", order="2026-11-30T19:00:00.000Z#000"))
+    third = second.but(token="third", order="2026-12-01T19:00:00.000Z#000")
+    assert propose(waiting, waiting.run_id, 1, third).proposals[0].token == "third"
+
+
+def test_a_proposal_may_be_decided_a_moment_before_it_is_registered() -> None:
+    thread = in_a_turn()
+    early = OpenProposal(proposal_id="p1", thread_id="thread", tool_call_id="call", expires_at=LATE)
+    done = decide(thread, "p1", Outcome.APPROVED, decision="body", now=NOW, early=early)
+    assert outcomes(done) == {"p1": Outcome.APPROVED}
+    registered = register(done, done.run_id, 1, [early])
+    assert registered.proposals == done.proposals
+    assert registered.phase is Phase.THINKING
+    too_late = decide(cancel(thread, now=NOW), "p1", Outcome.APPROVED, decision="b", now=NOW, early=early)
+    assert outcomes(too_late) == {"p1": Outcome.CANCELLED}
 
 
 def test_a_proposal_of_a_cancelled_turn_is_decided_before_anybody_sees_it() -> None:

@@ -173,8 +173,12 @@ class Protocol(RuleBasedStateMachine):
 
     @rule()
     def a_person_cancels(self) -> None:
-        changed = cancel(self.thread, now=self.now)
-        assert changed.cancelled == (changed.run.message_id is not None)
+        before = self.thread
+        changed = cancel(before, now=self.now)
+        ends = before.ending and not before.inbox
+        recording = before.phase is Phase.RECORDING_REPLY
+        may = before.run.message_id is not None and not ends and not recording
+        assert changed.cancelled == (may or before.cancelled)
         self.change(changed)
 
     @precondition(lambda self: self.thread.turn)
@@ -255,7 +259,8 @@ class Protocol(RuleBasedStateMachine):
         run = self.thread.run
         active = run.status in (RunStatus.STARTING, RunStatus.RUNNING)
         due = due_at(self.thread, self.now)
-        assert (due is not None) == (active or bool(signals(self.thread)))
+        owes = bool(signals(self.thread) or self.thread.untold)
+        assert (due is not None) == (active or owes)
         assert due is None or due > self.now
         if run.status is RunStatus.PARKED and run.message_id:
             assert signals(self.thread)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from parley.domain import keys
 from parley.domain.agents import MessagePolicy
@@ -29,6 +29,8 @@ WATCHDOG_STEP = 300.0
 """The watchdog's times are multiples of this: most saves of a turn then leave the index alone, which costs less."""
 SIGNAL_GRACE_SECONDS = 5.0
 """How long repair leaves a signal to the process that is just about to send it."""
+CANCEL_SECONDS = 30.0
+"""A cancelled turn that saved nothing for so long hangs in something that does not look: repair ends it."""
 
 
 class Phase(StrEnum):
@@ -64,7 +66,7 @@ class Run(Value):
     """The current run.
 
     ``message_id`` is the claimed message, from claim to the end of its turn; ``deaths`` counts the executions
-    that died on it.
+    that died on it. ``order`` is that of the task that read the mailbox last: an older one changes nothing.
     """
 
     generation: int
@@ -72,6 +74,7 @@ class Run(Value):
     status: RunStatus = RunStatus.STARTING
     message_id: str | None = None
     token: str | None = None
+    order: str = ""
     turns: int = 0
     calls: int = 0
     deaths: int = 0
@@ -83,16 +86,25 @@ class Run(Value):
 class OpenProposal(Value):
     """A proposal of the current turn, anywhere in the tree. Undecided while ``outcome`` is None.
 
-    ``token`` is set while the state machine waits on it. ``decision`` is the sort key of the decision's body.
+    ``token`` is set while the state machine waits on it, ``order`` is that of the task that waits: an older one
+    changes nothing. ``decision`` is the sort key of the decision's body.
     """
 
     proposal_id: str
     thread_id: str
     tool_call_id: str
     token: str | None = None
+    order: str = ""
     expires_at: float
     outcome: Outcome | None = None
     decision: str | None = None
+
+
+class Untold(Value):
+    """What a save owes the event log: that ``generation`` began as another's continuation, or that it ended."""
+
+    what: Literal["continued", "ended"]
+    generation: int
 
 
 class Conversation(Value):
@@ -101,6 +113,7 @@ class Conversation(Value):
     ``turn`` is the number of the open turn, None between turns. ``active_at`` (the last accepted message)
     orders lists of threads: it changes less often than ``updated_at``, and an index entry costs a write.
     ``turns_per_run`` and ``inactivity_seconds`` are the person's wish; None leaves them to the agent.
+    ``untold`` is told before the next turn opens, by whoever comes first; until then the aggregate is due.
     ``own_prompt``: the thread was imported with a system prompt, which lies in an item of its own.
     """
 
@@ -124,6 +137,7 @@ class Conversation(Value):
     last_reply_ref: str | None = None
     summary: str = ""
     last_seq: int = 0
+    untold: tuple[Untold, ...] = ()
     own_prompt: bool = False
     created_at: float
     active_at: float
@@ -198,10 +212,12 @@ def signals(conversation: Conversation) -> list[Signal]:
 
 def due_at(conversation: Conversation, now: float) -> float | None:
     """When repair should look at it; None while nothing can go wrong (parked, closed)."""
-    if signals(conversation):
+    if signals(conversation) or conversation.untold:
         return now + SIGNAL_GRACE_SECONDS
     if conversation.run.status is not RunStatus.RUNNING:
         return None
+    if conversation.cancelled:
+        return now + CANCEL_SECONDS
     undecided = [entry.expires_at for entry in conversation.proposals if entry.outcome is None]
     latest = max([now + WATCHDOG_SECONDS, *(expiry + 60.0 for expiry in undecided)])
     return math.ceil(latest / WATCHDOG_STEP) * WATCHDOG_STEP

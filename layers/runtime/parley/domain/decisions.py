@@ -6,6 +6,8 @@ one wins; past ``expires_at`` the outcome is EXPIRED whoever comes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from parley.domain.conversation import Conversation, OpenProposal, Phase, RunId, require_run
 from parley.domain.errors import Conflict, StaleRun
 from parley.domain.proposals import Outcome
@@ -55,35 +57,66 @@ def supersede(conversation: Conversation, now: float) -> Conversation:
             return conversation
 
 
+def register(
+    conversation: Conversation, run_id: RunId, turn: int | None, proposals: Iterable[OpenProposal]
+) -> Conversation:
+    """All proposals of one reply at once, so that nobody sees, decides or supersedes some of them only.
+
+    Those that are there already stay as they are. Raises StaleRun if ``turn``, the root's open turn, is over.
+    """
+    require_run(conversation, run_id)
+    if conversation.turn != turn:
+        raise StaleRun(f"turn {turn} is over")
+    new = [entry for entry in proposals if conversation.proposal(entry.proposal_id) is None]
+    return _with_phase(conversation.but(proposals=(*conversation.proposals, *_begun(conversation, new))))
+
+
+def _begun(conversation: Conversation, proposals: Iterable[OpenProposal]) -> list[OpenProposal]:
+    """In a cancelled turn they are decided before anybody sees them."""
+    outcome = Outcome.CANCELLED if conversation.cancelled else None
+    return [entry.but(outcome=outcome) for entry in proposals]
+
+
+def _with_phase(conversation: Conversation) -> Conversation:
+    waits = bool(undecided(conversation)) and conversation.phase is not Phase.AWAITING_APPROVAL
+    return conversation.but(phase=Phase.AWAITING_APPROVAL) if waits else conversation
+
+
 def propose(
     conversation: Conversation, run_id: RunId, turn: int | None, proposal: OpenProposal
 ) -> Conversation:
     """Wait for a decision with the proposal's token.
 
     Entered again, the token is replaced. If the result has an outcome, the caller answers the token at once.
-    Raises StaleRun if ``turn``, the root's open turn, is over.
+    Raises StaleRun if ``turn``, the root's open turn, is over, or if a task of a later order waits already.
     """
-    require_run(conversation, run_id)
-    if conversation.turn != turn:
-        raise StaleRun(f"the turn of proposal {proposal.proposal_id} is over")
-    known = conversation.proposal(proposal.proposal_id)
-    if known is None:
-        outcome = Outcome.CANCELLED if conversation.cancelled else None
-        entries = (*conversation.proposals, proposal.but(outcome=outcome))
-    else:
-        fresh = known.but(token=proposal.token)
-        entries = tuple(fresh if entry is known else entry for entry in conversation.proposals)
-    phase = Phase.AWAITING_APPROVAL if any(entry.outcome is None for entry in entries) else conversation.phase
-    return conversation.but(proposals=entries, phase=phase)
+    registered = register(conversation, run_id, turn, [proposal])
+    known = registered.proposal(proposal.proposal_id)
+    if known is None or proposal.order < known.order:
+        raise StaleRun(f"a later task waits for the decision on {proposal.proposal_id}")
+    fresh = known.but(token=proposal.token, order=proposal.order)
+    return registered.but(
+        proposals=tuple(fresh if entry is known else entry for entry in registered.proposals)
+    )
 
 
 def decide(
-    conversation: Conversation, proposal_id: str, outcome: Outcome, *, decision: str | None, now: float
+    conversation: Conversation,
+    proposal_id: str,
+    outcome: Outcome,
+    *,
+    decision: str | None,
+    now: float,
+    early: OpenProposal | None = None,
 ) -> Conversation:
     """Record the decision, if the proposal is undecided; past ``expires_at`` the outcome is EXPIRED.
 
-    Unchanged if the proposal was decided before or is not of the current turn.
+    ``early``: the proposal, if it is of the open turn: its record is seen a moment before it is registered.
+    Unchanged if it was decided before or is not of the current turn.
     """
+    if early is not None and conversation.proposal(proposal_id) is None:
+        begun = (*conversation.proposals, *_begun(conversation, [early]))
+        conversation = conversation.but(proposals=begun)
     entry = conversation.proposal(proposal_id)
     if entry is None or entry.outcome is not None:
         return conversation

@@ -36,6 +36,13 @@ class EventName(StrEnum):
 CHUNKS = frozenset({EventName.StreamMessageChunk, EventName.FunctionArgumentsChunk})
 """Events that may repeat when a model call is tried again; all others carry a stable ``event_id``."""
 
+TURN_ENDS = frozenset({EventName.ThreadEnd, EventName.TurnFailed, EventName.TurnCancelled})
+"""Each turn has exactly one of these, and it is the last of the turn's events."""
+BETWEEN_TURNS = frozenset(
+    {EventName.ProposeActions, EventName.RunContinued, EventName.RunEnded, EventName.ConversationCompleted}
+)
+"""Events that come behind the end of the turn whose number they bear, and before the next turn."""
+
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:

@@ -33,7 +33,8 @@ class Decision(Value):
 class Proposal(Value):
     """A proposal's own record: written before anything is shown, completed once it is decided.
 
-    The thread's aggregate decides; this record is what people read afterwards.
+    The thread's aggregate decides; this record is what people read afterwards. ``turn`` counts its own thread's
+    turns, ``root_turn`` is the root's (None in records of before there was such a field).
     """
 
     proposal_id: str
@@ -43,6 +44,7 @@ class Proposal(Value):
     user_id: str
     agent_id: str
     turn: int
+    root_turn: int | None = None
     step: int
     call: int
     tool_call_id: str

@@ -18,6 +18,7 @@ from parley.domain.conversation import (
     RunId,
     RunStatus,
     RunTerms,
+    Untold,
     require_run,
 )
 from parley.domain.decisions import decide_all, supersede
@@ -99,16 +100,19 @@ def _next_generation(conversation: Conversation, terms: RunTerms, now: float) ->
     return conversation.but(run=run)
 
 
-def receive(conversation: Conversation, run_id: RunId, token: str) -> Conversation:
+def receive(conversation: Conversation, run_id: RunId, token: str, order: str = "") -> Conversation:
     """Hand out the claimed message, or the next, or park with ``token``.
 
     Parked afterwards means: wait. Otherwise the caller answers its own token once this is saved.
+    Raises StaleRun if a task of a later ``order`` was here: this one was given up, and nobody waits on its token.
     """
     require_run(conversation, run_id)
+    if order < conversation.run.order:
+        raise StaleRun("a later task reads the mailbox of this run")
     claimed = _claim(conversation)
     if claimed.run.message_id:
-        return claimed.but(run=claimed.run.but(status=RunStatus.RUNNING, token=None))
-    run = conversation.run.but(status=RunStatus.PARKED, token=token)
+        return claimed.but(run=claimed.run.but(status=RunStatus.RUNNING, token=None, order=order))
+    run = conversation.run.but(status=RunStatus.PARKED, token=token, order=order)
     return conversation.but(run=run, phase=Phase.WAITING_FOR_INPUT)
 
 
@@ -137,26 +141,37 @@ def open_turn(
         changed = changed.but(turn=changed.turns + 1, last_seq=seq, on_message_while_pending=policy)
         if propose_actions is not None:
             changed = changed.but(propose_actions=propose_actions)
-    if changed.phase is not Phase.THINKING:
+    if changed.phase not in (Phase.THINKING, Phase.RECORDING_REPLY):
         changed = changed.but(phase=Phase.THINKING)
     return changed
 
 
-def enter_phase(conversation: Conversation, run_id: RunId, phase: Phase) -> Conversation:
-    """Show what the run does now."""
+def begin_recording(conversation: Conversation, run_id: RunId, turn: int) -> Conversation:
+    """The turn's reply is about to be shown as its end: from here on it cannot be cancelled.
+
+    Unchanged if the turn was cancelled before, or is over: the caller looks.
+    """
     require_run(conversation, run_id)
-    return conversation if conversation.phase is phase else conversation.but(phase=phase)
+    recording = conversation.phase is Phase.RECORDING_REPLY
+    if recording or conversation.cancelled or conversation.turn != turn:
+        return conversation
+    return conversation.but(phase=Phase.RECORDING_REPLY)
 
 
 def count_calls(conversation: Conversation, run_id: RunId, calls: int) -> Conversation:
-    """Count a reply's tool calls against the run's bound."""
+    """Count a reply's tool calls against the run's bound; a task that runs again counts them again."""
     require_run(conversation, run_id)
     return conversation.but(run=conversation.run.but(calls=conversation.run.calls + calls))
 
 
 def cancel(conversation: Conversation, *, now: float) -> Conversation:
-    """Ask the current turn to stop; unchanged if there is none."""
+    """Ask the current turn to stop. Unchanged if there is none, if it was asked before, or if it is too late:
+    its reply is being recorded, or it is the one that ends the conversation.
+    """
     if conversation.run.message_id is None or conversation.cancelled:
+        return conversation
+    ends = conversation.ending and not conversation.inbox
+    if ends or conversation.phase is Phase.RECORDING_REPLY:
         return conversation
     return decide_all(conversation, Outcome.CANCELLED, now).but(cancelled=True)
 
@@ -208,7 +223,8 @@ def hand_over(conversation: Conversation, run_id: RunId, terms: RunTerms, now: f
     require_run(conversation, run_id)
     changed = _next_generation(conversation, terms, now)
     run = changed.run.but(message_id=conversation.run.message_id)
-    return changed.but(run=run, phase=Phase.CONTINUING_AS_NEW)
+    untold = Untold(what="continued", generation=run.generation)
+    return changed.but(run=run, phase=Phase.CONTINUING_AS_NEW, untold=(*changed.untold, untold))
 
 
 def close_run(conversation: Conversation, run_id: RunId) -> Conversation:
@@ -218,7 +234,16 @@ def close_run(conversation: Conversation, run_id: RunId) -> Conversation:
     if run.message_id or conversation.inbox:
         return conversation
     closed = run.but(status=RunStatus.CLOSED, token=None)
-    return conversation.but(run=closed, phase=Phase.WAITING_FOR_INPUT)
+    untold = Untold(what="ended", generation=run.generation)
+    return conversation.but(run=closed, phase=Phase.WAITING_FOR_INPUT, untold=(*conversation.untold, untold))
+
+
+def told(conversation: Conversation, entries: tuple[Untold, ...], last_seq: int) -> Conversation:
+    """The log has these, at ``last_seq`` at the latest."""
+    left = tuple(entry for entry in conversation.untold if entry not in entries)
+    if left == conversation.untold:
+        return conversation
+    return note_seq(conversation.but(untold=left), last_seq)
 
 
 def note_seq(conversation: Conversation, last_seq: int) -> Conversation:
@@ -243,12 +268,13 @@ def complete(conversation: Conversation, run_id: RunId, *, last_seq: int, now: f
 def new_attempt(conversation: Conversation, dead: RunId) -> Conversation:
     """Start the run again after its execution ``dead`` died; unchanged if another attempt speaks already.
 
-    A death counts against the message that the run had claimed, if it had.
+    A death counts against the message that the run had claimed, if it had; not that of a cancelled turn, whose
+    execution is given up because it does not look.
     """
     if conversation.run_id != dead or conversation.run.status is RunStatus.CLOSED:
         return conversation
     run = conversation.run
-    deaths = run.deaths + 1 if run.message_id else 0
-    run = run.but(attempt=dead.attempt + 1, deaths=deaths, status=RunStatus.STARTING, token=None)
-    tokenless = tuple(entry.but(token=None) for entry in conversation.proposals)
+    deaths = run.deaths + (not conversation.cancelled) if run.message_id else 0
+    run = run.but(attempt=dead.attempt + 1, deaths=deaths, status=RunStatus.STARTING, token=None, order="")
+    tokenless = tuple(entry.but(token=None, order="") for entry in conversation.proposals)
     return conversation.but(run=run, proposals=tokenless)

@@ -93,6 +93,7 @@ def _open(
 def _compose(runtime: Runtime, task: Task, scope: Scope, agent: Agent) -> int:
     """The step that the model is asked for next, its prompt stored."""
     messages = history.recent(runtime, scope, agent.history_window + SUMMED_UP)
+    _require_unsealed(scope, messages)
     step = history.current_step(messages, scope.turn)
     if any(m.turn == scope.turn and m.step == step and m.role == "assistant" for m in messages):
         return step
@@ -108,6 +109,13 @@ def _compose(runtime: Runtime, task: Task, scope: Scope, agent: Agent) -> int:
         expires_at=int(runtime.clock.now() + runtime.settings.event_retention_seconds),
     )
     return step
+
+
+def _require_unsealed(scope: Scope, messages: list[Message]) -> None:
+    """Raises TurnGivenUp if a FailTurn that died had sealed the turn: another one finishes what it began."""
+    for message in messages:
+        if message.turn == scope.turn and message.kind in history.SEALS:
+            raise TurnGivenUp(message.content)
 
 
 def _prompt(runtime: Runtime, scope: Scope, agent: Agent, messages: list[Message], *, final: bool) -> Prompt:

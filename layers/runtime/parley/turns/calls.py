@@ -20,6 +20,10 @@ from parley.turns.records import Stored, load, put
 from parley.turns.runtime import Runtime
 from parley.turns.task import Scope, Task, enter
 
+AWAIT = "AwaitConfirmation"
+"""The state that a call goes to first which a person has to confirm."""
+EXPIRY_MARGIN = 5
+"""Seconds by which the confirmation timer fires after ``expires_at`` at the earliest, so that clocks may differ."""
 REFUSALS = {
     Outcome.DECLINED: "User declined this action.",
     Outcome.EXPIRED: "This action was not confirmed in time and did not run.",

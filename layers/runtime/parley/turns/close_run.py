@@ -6,12 +6,10 @@ from typing import Any
 
 from parley.domain.conversation import RunStatus
 from parley.domain.errors import StaleRun
-from parley.domain.events import EventName, NewEvent
 from parley.domain.protocol import close_run as close
-from parley.domain.protocol import note_seq
 from parley.turns import conversations
+from parley.turns.announce import tell
 from parley.turns.closing import record_run
-from parley.turns.event_log import EventLog
 from parley.turns.runtime import Runtime
 from parley.turns.task import Task
 
@@ -19,25 +17,16 @@ from parley.turns.task import Task
 def close_run(runtime: Runtime, task: Task) -> dict[str, Any]:
     """Returns ``{"next"}``: back to ReceiveMessage if a message came in the instant of the time-out."""
     run_id = task.run.run_id
-    conversation = conversations.get(runtime, run_id.thread_id)
-    if conversation.run_id != run_id:
+    stored = conversations.require(runtime, run_id.thread_id)
+    if stored.value.run_id != run_id:
         return {"next": "RunClosed"}
-    if conversation.run.status is not RunStatus.CLOSED:
-        record_run(runtime, conversation, "inactive")
+    if stored.value.run.status is not RunStatus.CLOSED:
+        record_run(runtime, stored.value, "inactive")
         try:
-            conversation = conversations.change(runtime, run_id.thread_id, lambda c: close(c, run_id))
+            stored = conversations.change_stored(runtime, run_id.thread_id, lambda c: close(c, run_id))
         except StaleRun:
             return {"next": "RunClosed"}
-    if conversation.run.status is not RunStatus.CLOSED:
+    if stored.value.run.status is not RunStatus.CLOSED:
         return {"next": "ReceiveMessage"}
-    log = EventLog(runtime, conversation, rerun=True)
-    log.append(
-        NewEvent(
-            event=EventName.RunEnded,
-            event_id=f"run:{run_id.generation}:ended",
-            turn=conversation.turns,
-            data={"generation": run_id.generation, "reason": "inactive"},
-        )
-    )
-    conversations.change(runtime, run_id.thread_id, lambda c: note_seq(c, log.last_seq))
+    tell(runtime, stored)
     return {"next": "RunClosed"}

@@ -5,41 +5,66 @@ from __future__ import annotations
 from typing import Any
 
 from parley.domain import keys
-from parley.domain.messages import Message, MessageKind
+from parley.domain.messages import MessageKind
+from parley.domain.proposals import Outcome
 from parley.turns import history
-from parley.turns.calls import OpenCall, open_call, respond, response_event
+from parley.turns.calls import REFUSALS, OpenCall, open_call, respond, response_event
+from parley.turns.event_log import EventLog
 from parley.turns.function_ports import FunctionOutcome
 from parley.turns.records import load
 from parley.turns.runtime import Runtime
-from parley.turns.task import Task, open_log, subthread_scope
+from parley.turns.stopping import CANCELLED, failed, stop_subthread_of
+from parley.turns.task import Scope, Subthread, Task, open_log
+
+_NO_ANSWER = "The subagent stopped before it had an answer."
 
 
 def close_subthread(runtime: Runtime, task: Task) -> dict[str, Any]:
-    """A subthread that has no reply is answered as a failed call."""
+    """A subthread that has no reply is answered as a failed call, and can do nothing from here on."""
     opened = open_call(runtime, task)
     log = open_log(runtime, task, opened.scope)
     recorded = history.call_response(runtime, opened.scope, opened.step, opened.index)
     if recorded is not None:
         log.append(response_event(opened, recorded))
     else:
-        respond(runtime, log, opened, _outcome(runtime, opened))
+        respond(runtime, log, opened, _outcome(runtime, task, log, opened))
     return {}
 
 
-def _outcome(runtime: Runtime, opened: OpenCall) -> FunctionOutcome:
-    scope = opened.scope
-    link_key = keys.call_message(scope.thread_id, scope.turn, opened.step, opened.index, keys.LINK)
-    link = load(runtime, scope.partition, link_key, Message)
-    if link is None:
+def _outcome(runtime: Runtime, task: Task, log: EventLog, opened: OpenCall) -> FunctionOutcome:
+    cancelled = opened.scope.conversation.cancelled
+    stop = CANCELLED if cancelled else failed(_NO_ANSWER, type="SubagentLost", retryable=True)
+    inner = stop_subthread_of(runtime, task, log, opened, stop)
+    if inner is None:
         return FunctionOutcome("The subagent could not be started.", ok=False)
-    inner = subthread_scope(runtime, scope.stored, link.value.metadata["subthread_id"])
-    if inner.subthread is not None and inner.subthread.failure:
-        return FunctionOutcome(f"The subagent failed: {inner.subthread.failure}", ok=False)
+    superseded = _superseded(runtime, inner)
+    failure = inner.subthread.failure if inner.subthread else None
+    if failure:
+        words = CANCELLED.perhaps if cancelled else f"The subagent failed: {failure}"
+        return FunctionOutcome(words + superseded, ok=False)
     replies = [
         message
         for message in history.recent(runtime, inner, 1)
         if message.turn == inner.turn and message.kind is MessageKind.ASSISTANT_MESSAGE
     ]
-    if inner.subthread is None or not inner.subthread.done or not replies:
-        return FunctionOutcome("The subagent stopped before it had an answer.", ok=False)
-    return FunctionOutcome(replies[-1].content or "The subagent finished without words.")
+    if not replies:
+        return FunctionOutcome(f"{_NO_ANSWER}{superseded}", ok=False)
+    return FunctionOutcome((replies[-1].content or "The subagent finished without words.") + superseded)
+
+
+def _superseded(runtime: Runtime, inner: Scope) -> str:
+    """What the subagent was told of an action that a new message put an end to, for the agent above it as well."""
+    entries = [entry for entry in inner.conversation.proposals if entry.outcome is Outcome.SUPERSEDED]
+    if any(_is_below(runtime, inner, entry.thread_id) for entry in entries):
+        return f"\n\n{REFUSALS[Outcome.SUPERSEDED]}"
+    return ""
+
+
+def _is_below(runtime: Runtime, inner: Scope, thread_id: str) -> bool:
+    """Whether a thread is the subthread itself or opened below it."""
+    while thread_id != inner.thread_id:
+        found = load(runtime, inner.partition, keys.subthread(thread_id), Subthread)
+        if found is None:
+            return False
+        thread_id = found.value.parent_thread_id
+    return True

@@ -5,17 +5,15 @@ from __future__ import annotations
 from parley.domain import keys
 from parley.domain.conversation import Conversation
 from parley.domain.decisions import withdraw
-from parley.domain.messages import Message, MessageKind
+from parley.domain.messages import Message
 from parley.domain.proposals import Outcome
 from parley.domain.protocol import finish_turn, should_hand_over
 from parley.domain.summary import rolled
 from parley.domain.values import Value
-from parley.turns import conversations, history
-from parley.turns.calls import OpenCall, decision_of, read_proposal, respond, settle
+from parley.turns import conversations
+from parley.turns.calls import decision_of, read_proposal, settle
 from parley.turns.event_log import EventLog
-from parley.turns.function_ports import FunctionOutcome
 from parley.turns.moderation import is_refusal
-from parley.turns.projects import get_agent
 from parley.turns.records import Stored, load, put
 from parley.turns.runtime import Runtime
 from parley.turns.task import Scope, Task
@@ -24,25 +22,6 @@ from parley.turns.task import Scope, Task
 def reply_ref(thread_id: str, turn: int) -> str:
     """The reference of a turn's reply: its last assistant's message, which has one deterministic key."""
     return f"{thread_id}/{turn}"
-
-
-def close_open_calls(runtime: Runtime, log: EventLog, scope: Scope, words: str) -> None:
-    """Give every call of the last reply that has no response yet a failed one."""
-    agent = get_agent(runtime, scope.conversation.project_id, scope.agent_id)
-    messages = history.recent(runtime, scope, agent.history_window)
-    replies = [m for m in messages if m.turn == scope.turn and m.tool_calls]
-    if not replies:
-        return
-    last = replies[-1]
-    for index, call in enumerate(last.tool_calls):
-        if not any(_answers(m, scope.turn, last.step, index) for m in messages):
-            opened = OpenCall(scope, agent, last, call, index, last.step, agent.function(call.name))
-            respond(runtime, log, opened, FunctionOutcome(words, ok=False))
-
-
-def _answers(message: Message, turn: int, step: int, index: int) -> bool:
-    place = (message.turn, message.step, message.call)
-    return message.kind is MessageKind.TOOL_RESPONSE and place == (turn, step, index)
 
 
 def withdraw_proposals(runtime: Runtime, task: Task, scope: Scope) -> Stored[Conversation]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from parley.domain.conversation import Conversation
 from parley.domain.errors import StaleRun
-from parley.domain.events import EventName, NewEvent
-from parley.domain.protocol import hand_over, note_seq
+from parley.domain.protocol import hand_over
 from parley.turns import conversations
 from parley.turns.accept_message import run_terms
+from parley.turns.announce import tell
 from parley.turns.closing import record_run
-from parley.turns.event_log import EventLog
 from parley.turns.projects import get_agent
 from parley.turns.runtime import Runtime
 from parley.turns.task import Task
@@ -20,39 +18,19 @@ from parley.turns.task import Task
 def continue_as_new(runtime: Runtime, task: Task) -> dict[str, Any]:
     """The save makes the next run; starting it is a signal like any other. Safe to run again."""
     run_id = task.run.run_id
-    conversation = conversations.get(runtime, run_id.thread_id)
-    if conversation.run_id == run_id:
-        record_run(runtime, conversation, "continued")
-        agent = get_agent(runtime, conversation.project_id, conversation.agent_id)
+    stored = conversations.require(runtime, run_id.thread_id)
+    if stored.value.run_id == run_id:
+        record_run(runtime, stored.value, "continued")
+        agent = get_agent(runtime, stored.value.project_id, stored.value.agent_id)
         try:
-            conversation = conversations.change(
+            stored = conversations.change_stored(
                 runtime,
                 run_id.thread_id,
                 lambda c: hand_over(c, run_id, run_terms(c, agent), runtime.clock.now()),
             )
         except StaleRun:
-            conversation = conversations.get(runtime, run_id.thread_id)
-    if conversation.run.generation == run_id.generation + 1:
-        _announce(runtime, conversation)
-        conversations.send_signals(runtime, conversation)
+            stored = conversations.require(runtime, run_id.thread_id)
+    if stored.value.run.generation == run_id.generation + 1:
+        stored = tell(runtime, stored)
+        conversations.send_signals(runtime, stored.value)
     return {}
-
-
-def _announce(runtime: Runtime, conversation: Conversation) -> None:
-    """Said before the next run's first turn, or not at all: what stands behind that turn's beginning is not read.
-
-    Read as by a rerun: repair may have started that run long ago.
-    """
-    if conversation.turn is not None or conversation.run.turns:
-        return
-    generation = conversation.run.generation
-    log = EventLog(runtime, conversation, rerun=True)
-    log.append(
-        NewEvent(
-            event=EventName.RunContinued,
-            event_id=f"run:{generation}:continued",
-            turn=conversation.turns,
-            data={"generation": generation},
-        )
-    )
-    conversations.change(runtime, conversation.thread_id, lambda c: note_seq(c, log.last_seq))

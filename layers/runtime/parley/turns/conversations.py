@@ -26,12 +26,17 @@ def find(runtime: Runtime, thread_id: str) -> Stored[Conversation] | None:
     return None if item is None else _parse(item)
 
 
-def get(runtime: Runtime, thread_id: str) -> Conversation:
+def require(runtime: Runtime, thread_id: str) -> Stored[Conversation]:
     """The aggregate of a root thread that is known to exist."""
     stored = find(runtime, thread_id)
     if stored is None:
         raise LookupError(f"no conversation {thread_id}")
-    return stored.value
+    return stored
+
+
+def get(runtime: Runtime, thread_id: str) -> Conversation:
+    """As ``require``, for those who do not save it."""
+    return require(runtime, thread_id).value
 
 
 def save(runtime: Runtime, conversation: Conversation, *, if_version: int) -> Stored[Conversation]:

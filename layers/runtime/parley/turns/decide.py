@@ -8,7 +8,6 @@ from typing import Any, Literal
 from pydantic import Field
 
 from parley.domain import keys
-from parley.domain.agents import ClassFunction
 from parley.domain.conversation import Conversation
 from parley.domain.decisions import decide as decide_rule
 from parley.domain.errors import InvalidRequest
@@ -16,6 +15,7 @@ from parley.domain.proposals import Decision, Outcome, Proposal
 from parley.domain.values import Value
 from parley.turns import conversations, projects
 from parley.turns.calls import read_proposal, settle
+from parley.turns.proposing import open_proposal
 from parley.turns.records import Stored, load, parse, put
 from parley.turns.runtime import Runtime
 
@@ -70,7 +70,12 @@ def _save(runtime: Runtime, proposal: Proposal, decision: Decision) -> tuple[Con
         runtime,
         proposal.root_thread_id,
         lambda c: decide_rule(
-            c, proposal.proposal_id, decision.outcome, decision=mine, now=runtime.clock.now()
+            c,
+            proposal.proposal_id,
+            decision.outcome,
+            decision=mine,
+            now=runtime.clock.now(),
+            early=open_proposal(proposal) if c.turn and c.turn == proposal.root_turn else None,
         ),
     )
     return conversation, mine
@@ -114,10 +119,9 @@ def _check_arguments(runtime: Runtime, proposal: Proposal, request: DecisionRequ
         return
     agent = projects.get_agent(runtime, proposal.project_id, proposal.agent_id)
     function = agent.function(proposal.name)
-    if function is not None and isinstance(function.implementation, ClassFunction):
-        wrong = runtime.functions.validate(function.implementation.class_name, request.arguments)
-        if wrong:
-            raise InvalidRequest("invalid_arguments", f"arguments: {wrong}")
+    wrong = runtime.functions.fault(function, request.arguments) if function else None
+    if wrong:
+        raise InvalidRequest("invalid_arguments", f"arguments: {wrong}")
 
 
 def pending_proposals(runtime: Runtime, user_id: str, project_id: str, limit: int = 100) -> list[Proposal]:

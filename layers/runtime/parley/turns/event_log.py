@@ -4,6 +4,10 @@ An item is keyed by its first ``seq`` and holds consecutive events. A writer onl
 an item that it has read, so two writers meet at the same key: one wins, the other gets the winner back and goes
 on behind it. Hence no gap and no overlap, without a counter.
 
+The log is a fence as well. A writer appends only when it has seen everything before, so it cannot overlook that the
+turn of its event is over, or that a later try of its model call has begun to speak: it stops with StaleRun. A task
+that was given up may go on for as long as it likes; the log keeps the order in which things ended.
+
 A task that runs again must not append its events twice. Events other than chunks have a stable ``event_id``; a
 first try cannot have appended any before it began, and sees whatever is appended behind that; a later try reads
 the events since the turn began first.
@@ -12,13 +16,15 @@ the events since the turn began first.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic_core import to_json
 
 from parley.domain import keys
 from parley.domain.conversation import Conversation
-from parley.domain.events import Event, NewEvent, channel_of
+from parley.domain.errors import StaleRun
+from parley.domain.events import BETWEEN_TURNS, TURN_ENDS, Event, EventName, NewEvent, channel_of
 from parley.turns import publish
 from parley.turns.ports import ConditionFailed, Item
 from parley.turns.records import put_body, whole_body
@@ -66,16 +72,27 @@ class EventLog:
 
     ``start`` is the end of an item that was in the log before this task could write: the tail is then not read,
     and a writer that starts too early meets those who were faster, its own former tries among them.
+    ``until``: once an event of these ids is there, whatever this writer has to add is too late.
     Not for use by two threads at once: one append is in flight per writer.
     """
 
     def __init__(
-        self, runtime: Runtime, conversation: Conversation, *, rerun: bool, start: int | None = None
+        self,
+        runtime: Runtime,
+        conversation: Conversation,
+        *,
+        rerun: bool,
+        start: int | None = None,
+        until: Sequence[str] = (),
     ) -> None:
         self._runtime = runtime
         self._conversation = conversation
         self._partition = keys.thread_partition(conversation.thread_id)
+        self._until = until
         self._known: set[str] = set()
+        self._ended = 0
+        self._latest = 0
+        self._speaks: dict[str, int] = {}
         self._last = max(conversation.last_seq, start or 0)
         if rerun or start is None:
             self._read_tail(rerun=rerun)
@@ -89,11 +106,20 @@ class EventLog:
         """Whether this writer has seen the event in the log."""
         return event_id in self._known
 
+    def speaks(self, message_id: str) -> int:
+        """The try of a model call whose pieces clients have before them, as far as this writer has seen; 0: none's."""
+        return self._speaks.get(message_id, 0)
+
     def append(self, *events: NewEvent) -> None:
-        """Log the events that are not there yet, consecutively, then push them."""
+        """Log the events that are not there yet, consecutively, then push them. Raises StaleRun, see above."""
+        self.append_made(lambda: events)
+
+    def append_made(self, make: Callable[[], Sequence[NewEvent]]) -> None:
+        """As ``append``, of events that depend on what is in the log before them."""
         while fresh := [
-            event for event in events if event.event_id is None or event.event_id not in self._known
+            event for event in make() if event.event_id is None or event.event_id not in self._known
         ]:
+            self._require_in_time(fresh)
             now = self._runtime.clock.now()
             logged = [_logged(event, now) for event in fresh]
             first = self._last + 1
@@ -114,6 +140,13 @@ class EventLog:
             self._note(first, logged)
             publish.push(self._runtime, as_events(self._conversation, first, logged))
             return
+
+    def _require_in_time(self, events: Sequence[NewEvent]) -> None:
+        late = any(event_id in self._known for event_id in self._until)
+        for event in events:
+            over = self._latest - 1 if event.event in BETWEEN_TURNS else self._ended
+            if late or event.turn <= over:
+                raise StaleRun(f"{event.event} of turn {event.turn} comes too late")
 
     def _read_tail(self, *, rerun: bool) -> None:
         """Read the last item; for a rerun all from the one with ``last_seq`` on, which ends where the turn began."""
@@ -147,7 +180,25 @@ class EventLog:
 
     def _note(self, first: int, logged: list[LoggedEvent]) -> None:
         self._last = max(self._last, first + len(logged) - 1)
-        self._known.update(entry["id"] for entry in logged if entry["id"])
+        for entry in logged:
+            if entry["id"]:
+                self._known.add(entry["id"])
+            self._latest = max(self._latest, entry["turn"])
+            if entry["event"] in TURN_ENDS and entry["sub"] is None:
+                self._ended = max(self._ended, entry["turn"])
+            if spoken := _try_of(entry):
+                self._speaks[entry["data"]["message_id"]] = spoken
+
+
+def _try_of(entry: LoggedEvent) -> int:
+    """The try of a model call that an event speaks for, 0 for others. (Its arguments come behind a call's start.)"""
+    match entry["event"]:
+        case EventName.StreamMessageChunk | EventName.MessageReset:
+            return int(entry["data"]["attempt"])
+        case EventName.FunctionGenerationStart:
+            return int(entry["id"].split(":")[1])
+        case _:
+            return 0
 
 
 def _logged(event: NewEvent, now: float) -> LoggedEvent:

@@ -1,21 +1,24 @@
-"""FailTurn: close what is open, say what went wrong in plain words, leave the thread usable."""
+"""FailTurn: close what is open, say what went wrong in plain words, leave the thread usable.
+
+A turn whose reply is recorded has not failed, whatever went wrong behind that: it is closed with its reply.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from parley.domain import keys
-from parley.domain.errors import StaleRun
-from parley.domain.events import EventName
-from parley.domain.messages import Message, MessageKind
+from parley.domain.errors import StaleRun, TurnGivenUp
+from parley.domain.events import EventName, NewEvent
+from parley.domain.messages import Message
 from parley.domain.protocol import open_turn
 from parley.turns import conversations, history
 from parley.turns.accepted import mark_applied, read_accepted
-from parley.turns.closing import after_turn, close_open_calls, finish, withdraw_proposals
+from parley.turns.closing import after_turn, finish
 from parley.turns.event_log import EventLog
-from parley.turns.failures import Failure, words_for
-from parley.turns.record_reply import end_subthread
+from parley.turns.failures import words_for
+from parley.turns.record_reply import end_answered, end_cancelled, recording, thread_end_id
 from parley.turns.runtime import Runtime
+from parley.turns.stopping import Stop, end_subthread, failed, stop_turn
 from parley.turns.task import Scope, Task, enter, open_log
 
 
@@ -30,19 +33,32 @@ def fail_turn(runtime: Runtime, task: Task) -> dict[str, Any]:
 def _close(runtime: Runtime, task: Task) -> str:
     scope = enter(runtime, task)
     failure = words_for(task.input.error)
+    stop = failed(failure.message, type=failure.type, retryable=failure.retryable)
     log = open_log(runtime, task, scope)
     if scope.subthread is not None:
-        withdraw_proposals(runtime, task, scope)
-        close_open_calls(runtime, log, scope, f"The turn failed: {failure.message}")
+        stop_turn(runtime, task, log, scope, stop)
         end_subthread(runtime, scope, failure.message)
         return "RunClosed"
     message_id = scope.conversation.run.message_id
     if message_id is None:
         return after_turn(scope.conversation)
     scope = _opened(runtime, task, scope, log, message_id)
-    withdraw_proposals(runtime, task, scope)
-    close_open_calls(runtime, log, scope, f"The turn failed: {failure.message}")
-    _show(runtime, scope, log, failure)
+    reply = history.final_reply(runtime, scope)
+    if reply is not None and failure.type != TurnGivenUp.__name__:
+        return str(end_answered(runtime, task, scope, log, reply)["next"])
+    return _fail(runtime, task, scope, log, stop)
+
+
+def _fail(runtime: Runtime, task: Task, scope: Scope, log: EventLog, stop: Stop) -> str:
+    """What the person asked for goes before what went wrong: a turn that was cancelled ends so."""
+    scope = recording(runtime, task, scope)
+    if scope.conversation.turn is None:
+        return after_turn(scope.conversation)
+    if scope.conversation.cancelled:
+        return end_cancelled(runtime, task, scope, log)
+    sealed = stop_turn(runtime, task, log, scope, stop)
+    if not log.knows(thread_end_id(scope.turn)):
+        log.append(_event(scope, sealed))
     return after_turn(finish(runtime, task, scope, log, None))
 
 
@@ -68,25 +84,11 @@ def _opened(runtime: Runtime, task: Task, scope: Scope, log: EventLog, message_i
     return opened
 
 
-def _show(runtime: Runtime, scope: Scope, log: EventLog, failure: Failure) -> None:
-    message = Message(
-        id=f"{scope.thread_id}-{scope.turn}-failed",
-        kind=MessageKind.TURN_FAILED,
-        role="system",
-        content=failure.message,
-        timestamp=runtime.clock.now(),
-        turn=scope.turn,
-        step=9999,
-        ok=False,
-        metadata={"type": failure.type, "retryable": failure.retryable},
-    )
-    history.record(runtime, scope, keys.message(scope.thread_id, scope.turn, message.step), message)
-    log.append(
-        scope.event(
-            EventName.TurnFailed,
-            f"turn:{scope.turn}:failed",
-            type=failure.type,
-            message=failure.message,
-            retryable=failure.retryable,
-        )
+def _event(scope: Scope, sealed: Message) -> NewEvent:
+    return scope.event(
+        EventName.TurnFailed,
+        f"turn:{scope.turn}:failed",
+        type=sealed.metadata.get("type", ""),
+        message=sealed.content,
+        retryable=bool(sealed.metadata.get("retryable")),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from parley.domain import keys
+from parley.domain.errors import StaleRun
 from parley.domain.events import EventName
 from parley.domain.messages import Message, MessageKind
 from parley.turns.accepted import AcceptedMessage
@@ -45,10 +46,36 @@ def record_user_message(runtime: Runtime, scope: Scope, log: EventLog, accepted:
     return recorded
 
 
+def record_reply(runtime: Runtime, scope: Scope, step: int, message: Message) -> Message:
+    """Store the reply of a step's model call, or return the one that is there. Raises StaleRun in a sealed turn."""
+    sort = keys.message(scope.thread_id, scope.turn, step)
+    return _require_reply(record(runtime, scope, sort, message))
+
+
 def model_message(runtime: Runtime, scope: Scope, step: int) -> Message | None:
-    """The reply of a step's model call, if it was recorded."""
+    """The reply of a step's model call, if it was recorded. Raises StaleRun in a turn that was sealed there."""
     found = load(runtime, scope.partition, keys.message(scope.thread_id, scope.turn, step), Message)
-    return found.value if found else None
+    return _require_reply(found.value) if found else None
+
+
+def _require_reply(message: Message) -> Message:
+    if message.kind in SEALS:
+        raise StaleRun(f"turn {message.turn} was ended before step {message.step} had its reply")
+    return message
+
+
+def seal(runtime: Runtime, scope: Scope, message: Message) -> Message:
+    """End a turn with a message in the place of its next reply, so that no model call that goes on can add one.
+
+    The message as it is recorded, or a reply that was there first: the turn is then not sealed yet.
+    """
+    return record(runtime, scope, keys.message(scope.thread_id, scope.turn, message.step), message)
+
+
+def final_reply(runtime: Runtime, scope: Scope) -> Message | None:
+    """The reply that ends the turn, if it was recorded: its last, without calls."""
+    replies = [m for m in recent(runtime, scope, 1) if m.turn == scope.turn and m.role == "assistant"]
+    return replies[-1] if replies and not replies[-1].tool_calls else None
 
 
 def call_response(runtime: Runtime, scope: Scope, step: int, call: int) -> Message | None:
@@ -82,6 +109,8 @@ def recent(runtime: Runtime, scope: Scope, window: int) -> list[Message]:
         before, limit = items[-1].sort, PAGE
 
 
+SEALS = frozenset({MessageKind.TURN_FAILED, MessageKind.TURN_CANCELLED})
+"""Kinds that stand at the end of a turn that was stopped, where its next reply would be."""
 _SENT = frozenset(
     {
         MessageKind.USER_MESSAGE,

@@ -6,26 +6,27 @@ import math
 from typing import Any
 
 from parley.domain import keys
-from parley.domain.agents import AgentFunction, ClassFunction, SubagentFunction
+from parley.domain.agents import AgentFunction, SubagentFunction
+from parley.domain.decisions import register
 from parley.domain.errors import RetryableProviderError, StaleRun
-from parley.domain.events import EventName, NewEvent
 from parley.domain.messages import Message, MessageKind, ToolCall
 from parley.domain.protocol import count_calls
 from parley.prompts.prompt import Prompt
 from parley.turns import conversations, history
+from parley.turns.calls import AWAIT, EXPIRY_MARGIN, OpenCall
 from parley.turns.event_log import EventLog
 from parley.turns.model_call import ask
 from parley.turns.model_ports import TextDelta
 from parley.turns.projects import get_agent
+from parley.turns.proposing import open_proposal, record_proposal
 from parley.turns.records import load
+from parley.turns.reply_events import ATTEMPT, closing_events
 from parley.turns.runtime import Runtime, Settings
 from parley.turns.streaming import Interrupted, ReplyDraft, Streamer
 from parley.turns.task import Scope, Task, enter, open_log
 
 CALL_LIMIT = 40
 """Calls of one reply that are kept; a model that asks for more is told of these only."""
-EXPIRY_MARGIN = 5
-"""Seconds by which the confirmation timer fires after ``expires_at`` at the earliest, so that clocks may differ."""
 NO_FINAL_ANSWER = "I could not finish this: it took more steps than one turn may have."
 """The reply of a model that, asked for its final answer, gave no text."""
 WAITS_PER_CALL = 5
@@ -38,7 +39,7 @@ def invoke_model(runtime: Runtime, task: Task) -> dict[str, Any]:
     step = task.input.turn.step
     if scope.conversation.cancelled:
         return _result("RecordReply", scope, step)
-    log = open_log(runtime, task, scope)
+    log = open_log(runtime, task, scope, rerun=task.input.turn.waits > 0)
     message = history.model_message(runtime, scope, step)
     if message is None:
         try:
@@ -51,15 +52,10 @@ def invoke_model(runtime: Runtime, task: Task) -> dict[str, Any]:
             if wait is None or waits > WAITS_PER_CALL or not _worth_waiting(runtime.settings, wait):
                 raise
             return _result("WaitForProvider", scope, step, wait=math.ceil(wait), waits=waits)
-    log.append(*_closing_events(scope, message))
+    log.append_made(lambda: closing_events(log, scope, message))
     if not message.tool_calls:
         return _result("RecordReply", scope, step, seq=log.last_seq)
-    run_id = task.run.run_id
-    calls = len(message.tool_calls)
-    conversations.change(
-        runtime, run_id.thread_id, lambda c: count_calls(c, run_id, calls), known=scope.stored
-    )
-    routed = _route_calls(runtime, scope, message)
+    routed = _route_calls(runtime, task, scope, message)
     return _result("HandleToolCalls", scope, step, seq=log.last_seq, calls=routed)
 
 
@@ -94,15 +90,15 @@ def _call(runtime: Runtime, task: Task, scope: Scope, log: EventLog, step: int) 
     prompt = found.value
     message_id = keys.model_message_id(scope.thread_id, scope.turn, step)
     attempt = _attempt(task)
-    if attempt > 1:
-        reset = f"{message_id}:{attempt}:reset"
-        log.append(scope.event(EventName.MessageReset, reset, message_id=message_id, attempt=attempt))
     streamer = Streamer(log, scope, message_id, attempt, step)
+    streamer.begin()
     draft = _stream(runtime, task, prompt, streamer)
     if draft.calls and _is_final(runtime, scope, step):
         _drop_calls(streamer)
     message = _message(runtime, scope, step, message_id, prompt, draft)
-    return history.record(runtime, scope, keys.message(scope.thread_id, scope.turn, step), message)
+    if attempt > 1:
+        message.metadata[ATTEMPT] = attempt
+    return history.record_reply(runtime, scope, step, message)
 
 
 def _is_final(runtime: Runtime, scope: Scope, step: int) -> bool:
@@ -174,59 +170,35 @@ def _message(
     )
 
 
-def message_end(scope: Scope, message: Message) -> NewEvent:
-    """The event that ends a reply's text."""
-    usage = message.usage.model_dump() if message.usage else None
-    return scope.event(
-        EventName.MessageEnd,
-        f"{message.id}:end",
-        message_id=message.id,
-        content=message.content,
-        finish_reason=message.finish_reason,
-        usage=usage,
-    )
-
-
-def _closing_events(scope: Scope, message: Message) -> list[NewEvent]:
-    """What follows a reply with calls; a final reply's MessageEnd comes with RecordReply."""
-    if not message.tool_calls:
-        return []
-    ends = [message_end(scope, message)] if message.content else []
-    return ends + [
-        scope.event(
-            EventName.ToolCall,
-            f"{call.tool_call_id}:call",
-            tool_call_id=call.tool_call_id,
-            name=call.name,
-            arguments=call.arguments,
-        )
-        for call in message.tool_calls
-    ]
-
-
-def _route_calls(runtime: Runtime, scope: Scope, message: Message) -> list[dict[str, Any]]:
-    """The Map's items: which state answers each call."""
+def _route_calls(runtime: Runtime, task: Task, scope: Scope, message: Message) -> list[dict[str, Any]]:
+    """The Map's items: which state answers each call. What waits for a person is registered, all in one save."""
     agent = get_agent(runtime, scope.conversation.project_id, scope.agent_id)
     timeout = agent.confirmation_seconds + EXPIRY_MARGIN
-    return [
-        {
-            "index": index,
-            "tool_call_id": call.tool_call_id,
-            "next": _state_for(runtime, agent.function(call.name), call),
-            "timeout_seconds": timeout,
-        }
-        for index, call in enumerate(message.tool_calls)
-    ]
+    run_id, turn = task.run.run_id, scope.conversation.turn
+    routed, proposals = [], []
+    for index, call in enumerate(message.tool_calls):
+        function = agent.function(call.name)
+        state = _state_for(runtime, function, call)
+        facts = {"index": index, "tool_call_id": call.tool_call_id, "next": state}
+        routed.append({**facts, "timeout_seconds": timeout})
+        if state == AWAIT:
+            opened = OpenCall(scope, agent, message, call, index, message.step, function)
+            proposals.append(open_proposal(record_proposal(runtime, opened, agent.confirmation_seconds)))
+    conversations.change(
+        runtime,
+        run_id.thread_id,
+        lambda c: register(count_calls(c, run_id, len(routed)), run_id, turn, proposals),
+        known=scope.stored,
+    )
+    return routed
 
 
 def _state_for(runtime: Runtime, function: AgentFunction | None, call: ToolCall) -> str:
     """A call that cannot succeed goes straight to RunTool, which tells the model why; nobody is asked about it."""
     if function is None or call.arguments_error:
         return "RunTool"
-    if isinstance(function.implementation, ClassFunction) and runtime.functions.validate(
-        function.implementation.class_name, call.arguments
-    ):
+    if runtime.functions.fault(function, call.arguments):
         return "RunTool"
     if function.requires_user_confirmation:
-        return "AwaitConfirmation"
+        return AWAIT
     return "OpenSubthread" if isinstance(function.implementation, SubagentFunction) else "RunTool"

@@ -87,32 +87,14 @@ def _record(
     runtime: Runtime, task: Task, opened: OpenCall, sub: Subthread, agent_id: str, content: str
 ) -> None:
     scope, call = opened.scope, opened.call
-    now = runtime.clock.now()
-    link = Message(
-        id=f"{call.tool_call_id}-subthread",
-        kind=MessageKind.AGENT_SUBTHREAD,
-        role="system",
-        content=sub.subthread_id,
-        timestamp=now,
-        turn=scope.turn,
-        step=opened.step,
-        call=opened.index,
-        metadata={
-            "subthread_id": sub.subthread_id,
-            "subthread_turn": sub.turn,
-            "agent_id": agent_id,
-            "tool_call_id": call.tool_call_id,
-        },
-    )
-    link_key = keys.call_message(scope.thread_id, scope.turn, opened.step, opened.index, keys.LINK)
-    history.record(runtime, scope, link_key, link)
+    _link(runtime, opened, sub, agent_id)
     inner = Scope(scope.stored, sub.subthread_id, agent_id, sub.turn, sub)
     asked = Message(
         id=f"{call.tool_call_id}-request",
         kind=MessageKind.USER_MESSAGE,
         role="user",
         content=content,
-        timestamp=now,
+        timestamp=runtime.clock.now(),
         turn=sub.turn,
     )
     history.record(runtime, inner, keys.message(sub.subthread_id, sub.turn, 0), asked)
@@ -127,3 +109,26 @@ def _record(
         EventName.SubthreadUserMessage, f"{asked.id}:user", message_id=asked.id, content=content
     )
     open_log(runtime, task, scope).append(started, message)
+
+
+def _link(runtime: Runtime, opened: OpenCall, sub: Subthread, agent_id: str) -> None:
+    """The AGENT_SUBTHREAD message in the parent thread."""
+    scope, call = opened.scope, opened.call
+    link = Message(
+        id=f"{call.tool_call_id}-subthread",
+        kind=MessageKind.AGENT_SUBTHREAD,
+        role="system",
+        content=sub.subthread_id,
+        timestamp=runtime.clock.now(),
+        turn=scope.turn,
+        step=opened.step,
+        call=opened.index,
+        metadata={
+            "subthread_id": sub.subthread_id,
+            "subthread_turn": sub.turn,
+            "agent_id": agent_id,
+            "tool_call_id": call.tool_call_id,
+        },
+    )
+    link_key = keys.call_message(scope.thread_id, scope.turn, opened.step, opened.index, keys.LINK)
+    history.record(runtime, scope, link_key, link)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from parley.domain import keys
-from parley.domain.conversation import Conversation, Phase
+from parley.domain.conversation import Conversation
+from parley.domain.errors import StaleRun
 from parley.domain.events import EventName
 from parley.domain.messages import Message
-from parley.domain.proposals import Outcome
-from parley.domain.protocol import enter_phase
+from parley.domain.protocol import begin_recording
 from parley.turns import conversations, history
-from parley.turns.calls import REFUSALS
-from parley.turns.closing import after_turn, close_open_calls, finish, reply_ref, withdraw_proposals
+from parley.turns.closing import after_turn, finish, reply_ref
 from parley.turns.event_log import EventLog
-from parley.turns.invoke_model import message_end
-from parley.turns.records import put
+from parley.turns.reply_events import message_end
 from parley.turns.runtime import Runtime
+from parley.turns.stopping import CANCELLED, end_subthread, stop_turn
 from parley.turns.task import Scope, Task, enter, open_log
 
 
@@ -27,7 +25,7 @@ def record_reply(runtime: Runtime, task: Task) -> dict[str, Any]:
         return _after(scope.conversation)
     log = open_log(runtime, task, scope)
     if scope.conversation.cancelled:
-        return _cancelled(runtime, task, scope, log)
+        return {"next": end_cancelled(runtime, task, scope, log)}
     message = history.model_message(runtime, scope, task.input.turn.step)
     if message is None:
         raise LookupError(f"turn {scope.turn} has no reply to record")
@@ -35,42 +33,54 @@ def record_reply(runtime: Runtime, task: Task) -> dict[str, Any]:
         log.append(message_end(scope, message))
         end_subthread(runtime, scope)
         return {"next": "RunClosed"}
-    run_id = task.run.run_id
+    return end_answered(runtime, task, scope, log, message)
+
+
+def recording(runtime: Runtime, task: Task, scope: Scope) -> Scope:
+    """The save behind which the turn cannot be cancelled any more; the scope tells whether it was before.
+
+    Raises StaleRun if another turn is open.
+    """
+    run_id, turn = task.run.run_id, scope.turn
     stored = conversations.change_stored(
-        runtime,
-        run_id.thread_id,
-        lambda c: enter_phase(c, run_id, Phase.RECORDING_REPLY),
-        known=scope.stored,
+        runtime, run_id.thread_id, lambda c: begin_recording(c, run_id, turn), known=scope.stored
     )
-    recorded = Scope(stored, scope.thread_id, scope.agent_id, scope.turn)
-    _record(recorded, log, message)
-    return _after(finish(runtime, task, recorded, log, message))
+    if stored.value.turn not in (turn, None):
+        raise StaleRun(f"turn {turn} is over")
+    return Scope(stored, scope.thread_id, scope.agent_id, turn)
 
 
-def _record(scope: Scope, log: EventLog, message: Message) -> None:
+def end_answered(
+    runtime: Runtime, task: Task, scope: Scope, log: EventLog, message: Message
+) -> dict[str, Any]:
+    """Close the root's turn with its reply, unless a cancel came before."""
+    scope = recording(runtime, task, scope)
+    if scope.conversation.turn is None:
+        return _after(scope.conversation)
+    if scope.conversation.cancelled:
+        return {"next": end_cancelled(runtime, task, scope, log)}
     ref = reply_ref(scope.thread_id, scope.turn)
-    ended = scope.event(EventName.ThreadEnd, f"turn:{scope.turn}:end", reply_ref=ref)
+    ended = scope.event(EventName.ThreadEnd, thread_end_id(scope.turn), reply_ref=ref)
     ended.data["turn"] = scope.turn
     log.append(message_end(scope, message), ended)
+    return _after(finish(runtime, task, scope, log, message))
 
 
-def _cancelled(runtime: Runtime, task: Task, scope: Scope, log: EventLog) -> dict[str, Any]:
-    withdraw_proposals(runtime, task, scope)
-    close_open_calls(runtime, log, scope, REFUSALS[Outcome.CANCELLED])
+def thread_end_id(turn: int) -> str:
+    """The ``event_id`` of a turn's ThreadEnd."""
+    return f"turn:{turn}:end"
+
+
+def end_cancelled(runtime: Runtime, task: Task, scope: Scope, log: EventLog) -> str:
+    """Close a cancelled turn, of the root or of a subthread; the state that follows."""
+    stop_turn(runtime, task, log, scope, CANCELLED)
     if scope.subthread is not None:
-        end_subthread(runtime, scope)
-        return {"next": "RunClosed"}
+        end_subthread(runtime, scope, CANCELLED.words)
+        return "RunClosed"
     event = scope.event(EventName.TurnCancelled, f"turn:{scope.turn}:cancelled")
     event.data["turn"] = scope.turn
     log.append(event)
-    return {"next": after_turn(finish(runtime, task, scope, log, None))}
-
-
-def end_subthread(runtime: Runtime, scope: Scope, failure: str | None = None) -> None:
-    """Mark the subthread's turn as over."""
-    if scope.subthread is not None:
-        ended = scope.subthread.but(done=True, failure=failure)
-        put(runtime, scope.partition, keys.subthread(ended.subthread_id), ended, if_version=None)
+    return after_turn(finish(runtime, task, scope, log, None))
 
 
 def _after(conversation: Conversation) -> dict[str, Any]:

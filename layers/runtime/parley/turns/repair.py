@@ -22,9 +22,12 @@ from parley.domain.conversation import (
     WakeToken,
     signals,
 )
+from parley.domain.errors import StorageError
 from parley.domain.protocol import new_attempt
 from parley.turns import conversations
+from parley.turns.announce import tell
 from parley.turns.ports import ExecutionStatus, IndexKey
+from parley.turns.records import Stored
 from parley.turns.runtime import Runtime
 
 _log = logging.getLogger(__name__)
@@ -55,6 +58,8 @@ def repair_due(runtime: Runtime) -> Repaired:
                 thread_id = item.partition.removeprefix(keys.thread_partition(""))
                 try:
                     examine(runtime, thread_id, done, due=item.due)
+                except StorageError:
+                    raise  # a disk that takes no change of one takes none of the others
                 except Exception as error:  # noqa: BLE001 - whatever it is, it comes again with every pass
                     _log.exception("thread %s could not be repaired", thread_id)
                     failure = failure or error
@@ -86,22 +91,41 @@ def _dies_often(run: Run) -> bool:
 
 
 def examine(runtime: Runtime, thread_id: str, done: Repaired, *, due: IndexKey | None = None) -> None:
-    """Signal what waits for it; start the next attempt of a run whose execution is dead, missing or deaf."""
+    """Signal what waits for it; start the next attempt of a run whose execution is dead, missing or deaf.
+
+    ``due``: when the index said to look, if it did.
+    """
     stored = conversations.find(runtime, thread_id)
-    if stored is None or stored.value.run.status is RunStatus.CLOSED:
+    if stored is None:
         return
     done.looked_at += 1
+    stored = tell(runtime, stored)
     conversation = stored.value
+    if conversation.run.status is RunStatus.CLOSED:
+        return
     if _dead(runtime, conversation):
-        dead = conversation.run_id
-        conversation = conversations.change(runtime, thread_id, lambda c: new_attempt(c, dead), known=stored)
-        done.restarted += 1
+        conversation = _start_again(runtime, stored, done)
     elif conversation.run.status is RunStatus.RUNNING and not signals(conversation):
-        _look_again_later(runtime, conversation)
+        if conversation.cancelled and due is not None:
+            conversation = _start_again(runtime, stored, done)
+            runtime.orchestrator.stop(keys.execution_name(*stored.value.run_id), "Its turn was cancelled.")
+        else:
+            _look_again_later(runtime, conversation)
     if not _signal(runtime, conversation, done) and due is not None:
         long_ago = conversations.sortable(runtime.clock.now() - WATCHDOG_SECONDS)
         if due.sort < long_ago:
             _give_up(runtime, conversation, done)
+
+
+def _start_again(runtime: Runtime, stored: Stored[Conversation], done: Repaired) -> Conversation:
+    """The next attempt. Nested executions of this one may wait for a decision: woken, they find that they are stale."""
+    dead = stored.value.run_id
+    conversation = conversations.change(runtime, dead.thread_id, lambda c: new_attempt(c, dead), known=stored)
+    done.restarted += 1
+    for entry in stored.value.proposals:
+        if entry.token is not None:
+            runtime.orchestrator.wake(entry.token)
+    return conversation
 
 
 def _signal(runtime: Runtime, conversation: Conversation, done: Repaired) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from parley.domain import keys
-from parley.domain.errors import StreamCut
+from parley.domain.errors import StaleRun, StreamCut
 from parley.domain.events import EventName, NewEvent
 from parley.domain.json_text import read_json
 from parley.domain.messages import ToolCall
@@ -122,11 +122,24 @@ class Streamer:
         """Whether something waits for a flush."""
         return bool(self._waiting)
 
+    def begin(self) -> None:
+        """Tell clients to drop what a former try has said, if it has said anything."""
+        self._log.append_made(self._after_others)
+
     def flush(self) -> None:
-        """Log and push what waits."""
+        """Log and push what waits. Raises StaleRun if a later try of this call has begun to speak."""
         if self._waiting:
             waiting, self._waiting = self._waiting, []
-            self._log.append(*waiting)
+            self._log.append_made(lambda: [*self._after_others(), *waiting])
+
+    def _after_others(self) -> list[NewEvent]:
+        """What has to stand between another try's pieces and this one's."""
+        spoken = self._log.speaks(self._message_id)
+        if spoken > self._attempt or self._log.knows(message_end_id(self._message_id)):
+            raise StaleRun("another try of this model call speaks for it")
+        return (
+            [reset_event(self._scope, self._message_id, self._attempt)] if 0 < spoken < self._attempt else []
+        )
 
     def _call_id(self, index: int) -> str:
         place = list(self.draft.calls).index(index)
@@ -154,6 +167,17 @@ class Streamer:
 
     def _add(self, name: EventName, event_id: str | None, /, **data: Any) -> None:
         self._waiting.append(self._scope.event(name, event_id, message_id=self._message_id, **data))
+
+
+def message_end_id(message_id: str) -> str:
+    """The ``event_id`` of a message's MessageEnd."""
+    return f"{message_id}:end"
+
+
+def reset_event(scope: Scope, message_id: str, attempt: int) -> NewEvent:
+    """What clients have of this message so far is void; ``attempt`` begins it again."""
+    event_id = f"{message_id}:{attempt}:reset"
+    return scope.event(EventName.MessageReset, event_id, message_id=message_id, attempt=attempt)
 
 
 END = object()

@@ -88,9 +88,10 @@ class TaskInput(Value):
 
 
 class Task(Value):
-    """The payload of a Task state's Lambda."""
+    """The payload of a Task state's Lambda. ``entered_at``: of states that wait on a token, ISO 8601."""
 
     state: str
+    entered_at: str = ""
     retry_count: int = 0
     input: TaskInput
     token: str | None = None
@@ -99,6 +100,11 @@ class Task(Value):
     def run(self) -> RunRef:
         """The run that claims to act."""
         return self.input.run
+
+    @property
+    def order(self) -> str:
+        """Sorts the tasks that read one mailbox, or wait for one decision: entries of the state, then tries."""
+        return f"{self.entered_at}#{self.retry_count:03d}"
 
     @property
     def rerun(self) -> bool:
@@ -173,6 +179,8 @@ def enter(runtime: Runtime, task: Task) -> Scope:
     scope = _scope(runtime, task)
     if task.state in _WITHIN_A_TURN and scope.turn != task.input.turn.turn:
         raise StaleRun(f"turn {task.input.turn.turn} is over")
+    if scope.subthread is not None and scope.subthread.done:
+        raise StaleRun("the subthread has answered its call")
     return scope
 
 
@@ -198,5 +206,19 @@ def subthread_scope(runtime: Runtime, stored: Stored[Conversation], subthread_id
 
 
 def open_log(runtime: Runtime, task: Task, scope: Scope, *, rerun: bool = False) -> EventLog:
-    """The event log, for this task to write."""
-    return EventLog(runtime, scope.conversation, rerun=rerun or task.rerun, start=task.input.turn.seq)
+    """The event log, for this task to write: until the response to the call that it works for is there."""
+    works_for = [task.input.call.tool_call_id] if task.input.call else []
+    if scope.subthread is not None:
+        works_for.append(scope.subthread.tool_call_id)
+    return EventLog(
+        runtime,
+        scope.conversation,
+        rerun=rerun or task.rerun,
+        start=task.input.turn.seq,
+        until=[response_event_id(tool_call_id) for tool_call_id in works_for],
+    )
+
+
+def response_event_id(tool_call_id: str) -> str:
+    """The ``event_id`` of a call's ToolResponse."""
+    return f"{tool_call_id}:response"

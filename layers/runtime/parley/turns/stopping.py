@@ -1,0 +1,141 @@
+"""Stopping a turn that has no reply: nothing waits for approval, every call has a response, its place is sealed.
+
+Of the root's turn or of a subthread's, with all that is open below it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from parley.domain import keys
+from parley.domain.conversation import Conversation
+from parley.domain.messages import Message, MessageKind
+from parley.domain.proposals import Outcome
+from parley.turns import history
+from parley.turns.calls import REFUSALS, OpenCall, respond
+from parley.turns.closing import withdraw_proposals
+from parley.turns.event_log import EventLog
+from parley.turns.function_ports import FunctionOutcome
+from parley.turns.ports import ConditionFailed
+from parley.turns.projects import get_agent
+from parley.turns.records import load, put
+from parley.turns.runtime import Runtime
+from parley.turns.task import Scope, Subthread, Task, subthread_scope
+
+PERHAPS_RAN = "This call had perhaps begun: it may have been carried out, or in part, or not at all."
+"""What the model is told of a call that nobody saw the end of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why a turn is stopped. ``words`` are for the person; ``unrun`` and ``perhaps`` for the model, of a call that
+    certainly did not run and of any other.
+    """
+
+    kind: MessageKind
+    words: str
+    unrun: str
+    perhaps: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+CANCELLED = Stop(
+    MessageKind.TURN_CANCELLED,
+    "This turn was cancelled.",
+    REFUSALS[Outcome.CANCELLED],
+    f"The user cancelled this turn. {PERHAPS_RAN}",
+)
+
+
+def failed(words: str, **metadata: Any) -> Stop:
+    """A turn that failed, with what the person is told of it."""
+    unrun = f"The turn failed: {words} The action did not run."
+    return Stop(MessageKind.TURN_FAILED, words, unrun, f"The turn failed: {words} {PERHAPS_RAN}", metadata)
+
+
+def stop_turn(runtime: Runtime, task: Task, log: EventLog, scope: Scope, stop: Stop) -> Message:
+    """Close what is open and seal the turn; the message that seals it, an earlier try's if there was one.
+
+    A reply that is recorded meanwhile, by a model call that goes on, is closed like the one before it.
+    """
+    conversation = withdraw_proposals(runtime, task, scope).value
+    agent = get_agent(runtime, conversation.project_id, scope.agent_id)
+    while True:
+        messages = history.recent(runtime, scope, agent.history_window)
+        replies = [m for m in messages if m.turn == scope.turn and m.role == "assistant"]
+        for index, call in enumerate(replies[-1].tool_calls if replies else ()):
+            last = replies[-1]
+            opened = OpenCall(scope, agent, last, call, index, last.step, agent.function(call.name))
+            if not any(_answers(m, opened) for m in messages):
+                _stop_call(runtime, task, log, opened, conversation, stop)
+        sealed = history.seal(
+            runtime, scope, _seal(runtime, scope, stop, replies[-1].step + 1 if replies else 1)
+        )
+        if sealed.kind in history.SEALS:
+            return sealed
+
+
+def _answers(message: Message, opened: OpenCall) -> bool:
+    place = (message.turn, message.step, message.call)
+    mine = (opened.scope.turn, opened.step, opened.index)
+    return message.kind is MessageKind.TOOL_RESPONSE and place == mine
+
+
+def _stop_call(
+    runtime: Runtime, task: Task, log: EventLog, opened: OpenCall, conversation: Conversation, stop: Stop
+) -> None:
+    stop_subthread_of(runtime, task, log, opened, stop)
+    entry = conversation.proposal(opened.proposal_id)
+    unrun = entry is not None and entry.outcome is not Outcome.APPROVED
+    respond(runtime, log, opened, FunctionOutcome(stop.unrun if unrun else stop.perhaps, ok=False))
+
+
+def _seal(runtime: Runtime, scope: Scope, stop: Stop, step: int) -> Message:
+    return Message(
+        id=f"{scope.thread_id}-{scope.turn}-stopped",
+        kind=stop.kind,
+        role="system",
+        content=stop.words,
+        timestamp=runtime.clock.now(),
+        turn=scope.turn,
+        step=step,
+        ok=False,
+        metadata=stop.metadata,
+    )
+
+
+def stop_subthread_of(
+    runtime: Runtime, task: Task, log: EventLog, opened: OpenCall, stop: Stop
+) -> Scope | None:
+    """End the subthread that works for a call, if it does not know that it is over; its scope, if there is one."""
+    scope = opened.scope
+    link_key = keys.call_message(scope.thread_id, scope.turn, opened.step, opened.index, keys.LINK)
+    link = load(runtime, scope.partition, link_key, Message)
+    if link is None:
+        return None
+    inner = subthread_scope(runtime, scope.stored, link.value.metadata["subthread_id"])
+    sub = inner.subthread
+    if sub is not None and sub.tool_call_id == opened.call.tool_call_id and not sub.done:
+        sealed = stop_turn(runtime, task, log, inner, stop)
+        end_subthread(runtime, inner, sealed.content)
+        return subthread_scope(runtime, scope.stored, sub.subthread_id)
+    return inner
+
+
+def end_subthread(runtime: Runtime, scope: Scope, failure: str | None = None) -> None:
+    """Mark the subthread's turn as over; its tasks can do nothing from here on. Unchanged if it is over."""
+    mine = scope.subthread
+    if mine is None:
+        return
+    sort = keys.subthread(mine.subthread_id)
+    while True:
+        stored = load(runtime, scope.partition, sort, Subthread)
+        if stored is None or stored.value != mine:
+            return
+        try:
+            ended = mine.but(done=True, failure=failure)
+            put(runtime, scope.partition, sort, ended, if_version=stored.version)
+        except ConditionFailed:
+            continue
+        return
