@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 
-from parley.prompts.prompt import Prompt
-from parley.turns.model_ports import Finish, Providers, TextDelta
 from tests.support.soundness import CALL, PLAIN, REPLY, assert_sound, named, story
 from tests.support.systems import HELD, System
 
@@ -219,66 +212,6 @@ def test_the_end_command_waits_for_the_messages_before_it(system: System, first:
     system.wait_until(lambda: system.aggregate(thread).phase == "completed", "completed")
     events = assert_sound(system, thread, phase="completed")
     assert story(events) == [*([] if first else PLAIN * 2), "ConversationCompleted"]
-
-
-def test_a_predefined_message_is_written_by_the_model_when_its_turn_opens(system: System) -> None:
-    wish = "Ask what sells best"
-    predefined = {"id": "top", "title": "Best sellers", "prompt": wish}
-    system.agent(predefined_messages=[predefined], script=[{"when": "sells", "text": "Hats."}])
-    accepted = system.post(system.of_project("/agents/talker/chat"), {"predefined_message": "top"})
-    thread = accepted["thread_id"]
-    status = system.rest(thread, turns=1)
-    events = assert_sound(system, thread)
-    assert status["title"] == "Best sellers"
-    assert story(events) == PLAIN
-    assert named(events, "UserMessage")[0]["content"] == wish  # as the demo's model writes it
-    assert named(events, "MessageEnd")[0]["content"] == "Hats."
-
-
-class Suggesting:
-    """The providers; asked to suggest something, each answers ``text``."""
-
-    def __init__(self, inner: Providers, text: str) -> None:
-        self._inner = inner
-        self._text = text
-
-    def names(self) -> Sequence[str]:
-        return self._inner.names()
-
-    def get(self, name: str) -> Any:
-        return replace_stream(self._inner.get(name), self._text)
-
-
-def replace_stream(provider: Any, text: str) -> Any:
-    def stream(prompt: Prompt) -> Iterator[Any]:
-        if not prompt.system.startswith("Suggest"):
-            return provider.stream(prompt)
-        return iter([TextDelta(text), Finish("stop")])
-
-    return SimpleNamespace(name=provider.name, capabilities=provider.capabilities, stream=stream)
-
-
-@pytest.mark.parametrize(
-    ("system", "wrapped"),
-    [
-        ("embedded", "{}"),
-        ("embedded", "Here you are:\n```json\n{}\n```"),
-        ("embedded", "nothing"),
-        ("aws", "{}"),
-    ],
-    indirect=["system"],
-)
-def test_an_agent_may_suggest_what_to_ask_next(system: System, wrapped: str) -> None:
-    actions = [{"label": "More", "message": "Tell me more"}]
-    text = wrapped.replace("{}", json.dumps(actions))
-    system.change_runtime(providers=Suggesting(system.runtime.providers, text))
-    system.agent(propose_actions=True)
-    thread = system.start("hello", "talker")
-    system.rest(thread, turns=1)
-    events = assert_sound(system, thread)
-    suggested = [] if wrapped == "nothing" else [{"actions": actions}]
-    assert named(events, "ProposeActions") == suggested
-    assert story(events) == [*PLAIN, "ProposeActions"][: 5 + len(suggested)]
 
 
 def test_ids_of_any_form_are_not_found_rather_than_an_error(system: System) -> None:
