@@ -18,7 +18,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from parley.domain import keys
 from parley.domain.proposals import Outcome, Proposal
-from parley.turns.cancel import cancel
 from parley.turns.ports import ExecutionStatus
 from parley.turns.repair import repair_due, repair_execution
 from tests.faults.world import CONFIRMATION, INACTIVITY, World
@@ -49,13 +48,15 @@ class Conversations(RuleBasedStateMachine):
         super().__init__()
         self.world = self.make()
 
-    @initialize(policy=st.sampled_from(["supersede", "queue"]), turns=st.integers(1, 3), fault=MAYBE_DEATH)
+    @initialize(
+        policy=st.sampled_from(["supersede", "queue", "reject"]), turns=st.integers(1, 3), fault=MAYBE_DEATH
+    )
     def a_person_starts_a_conversation(self, policy: str, turns: int, fault: Fault | None) -> None:
         self.world.begin(policy, turns, fault)
 
     # What people do.
 
-    @rule(kind=st.sampled_from(["talk", "talk", "act", "act", "act"]), fault=MAYBE_DEATH)
+    @rule(kind=st.sampled_from(["talk", "act", "act", "ask", "ask", "deep"]), fault=MAYBE_DEATH)
     def a_person_writes(self, kind: str, fault: Fault | None) -> None:
         self.world.write(f"{kind} {len(self.world.messages)}", fault)
 
@@ -90,10 +91,10 @@ class Conversations(RuleBasedStateMachine):
         items = [self.world.store.get(keys.proposal_partition(entry), keys.PROPOSAL) for entry in shown]
         return [Proposal.model_validate_json(item.body) for item in items if item]
 
-    @precondition(lambda self: self.world.conversation().turn and not self.world.conversation().cancelled)
+    @precondition(lambda self: self.world.conversation().run.message_id)
     @rule(fault=MAYBE_DEATH)
     def a_person_cancels(self, fault: Fault | None) -> None:
-        self.world.guarded(fault, lambda: cancel(self.world.runtime, "ann", "shop", self.world.thread_id))
+        self.world.cancel(fault)
 
     # What the world does.
 

@@ -22,13 +22,14 @@ from parley.embedded.database import Database
 from parley.embedded.store import SqliteStore
 from parley.turns import accept_message, conversations, projects
 from parley.turns.accept_message import NewMessage
+from parley.turns.cancel import cancel
 from parley.turns.decide import DecisionRequest, decide
 from parley.turns.event_log import parse_events
-from parley.turns.ports import Store
+from parley.turns.ports import ExecutionStatus, Store
 from parley.turns.repair import repair_due
 from parley.turns.runtime import Runtime
 from parley.wiring import use
-from tests.faults.truth import check_history, check_log
+from tests.faults.truth import check_decisions, check_history, check_log, ends_of
 from tests.support.faulty import (
     Died,
     Fault,
@@ -56,7 +57,9 @@ class Sent(NamedTuple):
 
 
 class World:
-    """``accepted`` are the contents of the messages that were accepted, in that order."""
+    """``accepted`` are the contents of the messages that were accepted, in that order. ``decisions``: what people
+    were told of proposals. ``cancelled``: messages whose turn somebody asked to stop; whether that was promised.
+    """
 
     backend: Literal["memory", "sqlite"] = "memory"
 
@@ -83,6 +86,7 @@ class World:
         self.messages: list[Sent] = []
         self.accepted: list[str] = []
         self.decisions: dict[str, Outcome] = {}
+        self.cancelled: dict[str, bool] = {}
         self.thread_id = ""
 
     def use(self, runtime: Runtime) -> None:
@@ -99,10 +103,13 @@ class World:
 
     def begin(self, policy: str = "supersede", turns: int = 3, fault: Fault | None = None) -> None:
         """A person starts the conversation; if its worker dies on it, the client sends again."""
-        functions = [
+        functions: list[dict[str, Any]] = [
             {"name": name, "implementation": {"kind": "class", "class_name": name}}
             for name in ("note", "refund")
         ]
+        for name, message in (("help", "act for me"), ("deeper", "ask for me")):
+            subagent = {"kind": "subagent", "subagent_id": "helper", "subagent_user_message": message}
+            functions.append({"name": name, "implementation": subagent})
         facts = {
             "agent_id": "helper",
             "name": "Helper",
@@ -211,9 +218,10 @@ class World:
 
         try:
             return self.guarded(fault, request)
-        except (Conflict, TooManyQueued):
+        except (Conflict, TooManyQueued) as refused:
             now = self.conversation()
-            assert now.ending or len(now.inbox) == QUEUE_LIMIT
+            waits = refused.type == "confirmation_pending" and now.on_message_while_pending == "reject"
+            assert now.ending or len(now.inbox) == QUEUE_LIMIT or waits
             return None
 
     def write(self, content: str, fault: Fault | None = None) -> None:
@@ -236,6 +244,20 @@ class World:
             assert proposal_id not in self.decisions
             assert result.decision is (Outcome.APPROVED if approved else Outcome.DECLINED)
         assert self.decisions.setdefault(proposal_id, result.decision) is result.decision
+
+    def cancel(self, fault: Fault | None = None) -> None:
+        before = self.conversation().run.message_id
+        promised = self.guarded(fault, lambda: cancel(self.runtime, "ann", "shop", self.thread_id))
+        if promised is None or promised:
+            assert before is not None or not promised
+            content = self._content(before)
+            self.cancelled[content] = bool(promised) or self.cancelled.get(content, False)
+
+    def _content(self, message_id: str | None) -> str:
+        for sent in self.messages:
+            if keys.message_id_for(self.thread_id, sent.client_id) == message_id:
+                return sent.content
+        return ""
 
     # What has to be true in the end.
 
@@ -265,6 +287,27 @@ class World:
         items = self.store.query(keys.thread_partition(self.thread_id), keys.EVENTS, limit=10_000)
         return [event for item in items for event in parse_events(item.body)]
 
+    def _check_cancels(self) -> None:
+        """Who was told that a turn will stop, was told the truth; and no turn stopped that nobody asked to."""
+        for turn, end in ends_of(self.store.inner, self.conversation()).items():
+            promised = self.cancelled.get(self.accepted[turn - 1])
+            if promised:
+                assert end == "TurnCancelled"
+            elif promised is None:
+                assert end != "TurnCancelled"
+
+    def _check_nothing_hangs(self) -> None:
+        """In a day nothing runs any more, and nothing is due."""
+        for _ in range(4):
+            self.time_passes(CONFIRMATION / 2)
+            repair_due(self.runtime)
+            self.work()
+        assert not [e.name for e in self.stepper.executions.values() if e.status is ExecutionStatus.RUNNING]
+        until = conversations.sortable(self.clock.now() + 10 * CONFIRMATION)
+        assert not [
+            item for shard in keys.DUE_SHARDS for item in self.store.query_index("due", shard, until=until)
+        ]
+
     def close(self) -> None:
         """Bring the conversation to rest and look at it; let go of everything."""
         try:
@@ -272,6 +315,9 @@ class World:
                 self.come_to_rest()
                 check_history(self.store.inner, self.conversation(), self.accepted)
                 check_log(self.store.inner, self.conversation())
+                check_decisions(self.store.inner, self.conversation(), self.decisions, self.outside.done)
+                self._check_cancels()
+                self._check_nothing_hangs()
         finally:
             while self.zombies:
                 self.zombies.pop().go_on()

@@ -172,11 +172,15 @@ class FaultyOrchestrator:
 
     def stop(self, name: str, cause: str) -> None:
         if name in self.stepper.executions:
-            self.stepper.kill(name)
+            self.stepper.stop(name)
+
+
+CALLS = {"act": ("note", "refund", "refund"), "ask": ("help", "refund"), "deep": ("deeper", "deeper")}
+"""What the model calls when a message begins with the word. Handed on, "ask" becomes "act", and "deep" becomes "ask"."""
 
 
 class TalkingProvider:
-    """A model that calls ``note`` and ``refund`` when the last message says "act", and talks otherwise."""
+    """A model that calls what ``CALLS`` says when the last message does, and talks otherwise."""
 
     name = "talking"
 
@@ -189,8 +193,9 @@ class TalkingProvider:
     def stream(self, prompt: Prompt) -> Iterator[Delta]:
         said = max(place for place, message in enumerate(prompt.messages) if message.role == "user")
         content = prompt.messages[said].content
-        if content.startswith("act") and said == len(prompt.messages) - 1:
-            for index, name in enumerate(("note", "refund", "refund")):
+        calls = CALLS.get(content.split(" ")[0], ())
+        if calls and said == len(prompt.messages) - 1:
+            for index, name in enumerate(calls):
                 yield ToolCallStart(index, name)
                 yield ToolArgumentsDelta(index, "{}")
             yield Finish("tool_calls")

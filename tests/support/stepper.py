@@ -1,7 +1,7 @@
 """Runs the shipped state machine one state at a time, where and when a test says so.
 
 It reads the machine with the interpreter's own reader and follows the same rules, but nothing in it happens
-by itself: no thread, no disk, no timer that fires unasked. Nested executions are not part of it.
+by itself: no thread, no disk, no timer that fires unasked.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from parley.embedded.asl.policies import find_catcher, find_retrier
 from parley.embedded.interpreter.live import iso_time
 from parley.turns.ports import ExecutionStatus, Started
 
-READY, TOKEN, TIMER, MAP, OVER = "ready", "token", "timer", "map", "over"
+READY, TOKEN, TIMER, MAP, NESTED, OVER = "ready", "token", "timer", "map", "nested", "over"
 Invoke = Callable[[dict[str, Any]], Any]
 
 
@@ -59,11 +59,12 @@ class Branch:
     retries: int = 0
     tries: dict[int, int] = field(default_factory=dict)
     children: list[Branch] = field(default_factory=list)
+    nested: str = ""
 
     def enter(self, state: str, data: Any) -> None:
         """Go to a state."""
         self.state, self.data, self.status, self.due = state, data, READY, None
-        self.retries, self.tries, self.token, self.children = 0, {}, "", []
+        self.retries, self.tries, self.token, self.children, self.nested = 0, {}, "", [], ""
 
 
 @dataclass(eq=False)
@@ -115,12 +116,31 @@ class Stepper:
         return True
 
     def kill(self, name: str, status: ExecutionStatus = ExecutionStatus.ABORTED) -> None:
+        """End it; what it nests goes on."""
         execution = self.executions[name]
         if execution.status is ExecutionStatus.RUNNING:
             execution.status = status
             for branch in execution.branches:
                 branch.status = OVER
             execution.branches.clear()
+            self._ended(execution)
+
+    def stop(self, name: str) -> None:
+        """End it, and what it nests."""
+        nested = [branch.nested for branch in self.executions[name].branches if branch.nested]
+        self.kill(name)
+        for child in nested:
+            self.stop(child)
+
+    def _ended(self, execution: Execution) -> None:
+        """Tell who waits for it."""
+        for branch in self._branches():
+            if branch.nested == execution.name and branch.status == NESTED:
+                branch.nested = ""
+                if execution.status is ExecutionStatus.SUCCEEDED:
+                    self._succeed(branch, {})
+                else:
+                    self._fail(branch, StateError("States.TaskFailed", ""))
 
     # What a test makes happen.
 
@@ -133,7 +153,8 @@ class Stepper:
 
     def at_task(self, branch: Branch) -> bool:
         """Whether its next step invokes a function."""
-        return isinstance(self.machine.states[branch.state], TaskState)
+        state = self.machine.states[branch.state]
+        return isinstance(state, TaskState) and state.integration != "execution"
 
     def fire_timers(self) -> None:
         """Let all that is due by now happen."""
@@ -162,6 +183,8 @@ class Stepper:
             case ChoiceState():
                 found = (target for rule, target in state.rules if rule(branch.data, self._context(branch)))
                 branch.enter(next(found, state.default or ""), branch.data)
+            case TaskState(integration="execution"):
+                self._nest(branch, state)
             case TaskState():
                 self._task(branch, state)
             case MapState():
@@ -209,6 +232,13 @@ class Stepper:
         if branch in branch.execution.branches and branch.token == token and branch.status == READY:
             self._fail(branch, failure)
 
+    def _nest(self, branch: Branch, state: TaskState) -> None:
+        arguments = state.parameters(branch.data, self._context(branch))
+        if self.start(arguments["Name"], arguments["Input"]) is Started.CLOSED:
+            self._fail(branch, StateError("StepFunctions.ExecutionAlreadyExistsException", ""))
+            return
+        branch.status, branch.nested = NESTED, arguments["Name"]
+
     def _returned(self, branch: Branch, token: str, result: Any) -> None:
         if branch not in branch.execution.branches or branch.token != token:
             return  # killed meanwhile, or its token was answered
@@ -250,6 +280,7 @@ class Stepper:
         parent = branch.parent
         if parent is None:
             branch.execution.status = ExecutionStatus.SUCCEEDED
+            self._ended(branch.execution)
             return
         parent.children.remove(branch)
         if not parent.children:
