@@ -18,9 +18,12 @@ import httpx2
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import (
+    CONNECTION_CLOSED,
     HEADER_MISMATCH,
     INVALID_PARAMS,
-    METHOD_NOT_FOUND,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    REQUEST_TIMEOUT,
     CallToolRequest,
     CallToolRequestParams,
     CallToolResult,
@@ -40,6 +43,8 @@ from parley.tools.mcp_transport import GuardedAsyncTransport
 from parley.tools.results import clean_content, clean_data
 from parley.turns.function_ports import FunctionOutcome, RemoteCall
 
+_CLIENTS_OWN = frozenset({CONNECTION_CLOSED, INVALID_REQUEST, PARSE_ERROR, REQUEST_TIMEOUT})
+"""Codes that the client itself gives to an answer that never came, or was none."""
 IDEMPOTENCY_META = "parley/idempotency-key"
 MOST_TOOLS = 500
 _LOG = logging.getLogger("parley.functions")
@@ -158,7 +163,7 @@ def _unanswered(error: BaseException, transport: GuardedAsyncTransport, seconds:
             return Unanswered("could not be reached", ran=False)
         case httpx2.HTTPError():
             return Unanswered("broke the connection off before it answered")
-        case MCPError(code=code) if code in {INVALID_PARAMS, METHOD_NOT_FOUND} and not transport.refused_with:
+        case MCPError(code=code) if code == INVALID_PARAMS:
             return Unanswered(f"refused the call: {clean_content(error.message)[:500]}", ran=False)
         case ValidationError():
             return Unanswered(
@@ -166,13 +171,15 @@ def _unanswered(error: BaseException, transport: GuardedAsyncTransport, seconds:
             )
         case _:
             _LOG.warning("an MCP server failed: %s", type(error).__name__)
-            return _by_status(transport.refused_with)
+            return _unknown(error, transport.refused_with)
 
 
-def _by_status(status: int | None) -> Unanswered:
-    if status is None:
-        return Unanswered("failed: its server did not answer as an MCP server does")
-    return Unanswered(f"answered {status}", ran=status >= 500)
+def _unknown(error: BaseException, status: int | None) -> Unanswered:
+    if status is not None:
+        return Unanswered(f"answered {status}", ran=status >= 500)
+    if isinstance(error, MCPError) and error.code not in _CLIENTS_OWN:
+        return Unanswered(f"answered with error {error.code}")
+    return Unanswered("failed: its server did not answer as an MCP server does")
 
 
 def _outcome(result: CallToolResult) -> FunctionOutcome:

@@ -22,10 +22,6 @@ from parley.turns.task import Task, enter
 _LOG = logging.getLogger("parley.functions")
 
 
-class _Abandoned(Exception):  # a control flow of this module alone
-    """Nobody waits any more; the words are for the model and the person."""
-
-
 def run_function(
     runtime: Runtime, task: Task, name: str, call: FunctionCall | RemoteCall, seconds: float
 ) -> FunctionOutcome:
@@ -37,22 +33,21 @@ def run_function(
         except StoreUnavailable:
             return True  # it is asked again; a retry of this task would run the function once more
 
-    try:
-        return _await(
-            lambda: runtime.functions.call(call), name, seconds, runtime.settings.fence_seconds, may_go_on
-        )
-    except _Abandoned as abandoned:
-        return FunctionOutcome(str(abandoned), ok=False)
+    fence_seconds = runtime.settings.fence_seconds
+    return wait_for(lambda: runtime.functions.call(call), name, seconds, fence_seconds, may_go_on)
 
 
-def _await(
+def wait_for(
     run: Callable[[], FunctionOutcome],
     name: str,
     seconds: float,
     fence_seconds: float,
     may_go_on: Callable[[], bool],
 ) -> FunctionOutcome:
-    """Measured with a clock that tests do not move, as what is waited for is."""
+    """What ``run`` comes to within ``seconds``, and before ``may_go_on``, which is asked now and then, says no.
+
+    Measured with a clock that tests do not move, as what is waited for is.
+    """
     answers: queue.SimpleQueue[FunctionOutcome | BaseException] = queue.SimpleQueue()
     given_up = threading.Event()
     context = contextvars.copy_context()
@@ -67,19 +62,19 @@ def _await(
                 answer = answers.get(timeout=max(0.0, min(left, fence_seconds)))
             except queue.Empty:
                 if left <= fence_seconds:
-                    raise _Abandoned(
-                        f"{name} did not finish within {seconds:g} s. It may or may not have acted."
-                    ) from None
+                    return _abandoned(f"{name} did not finish within {seconds:g} s.")
                 if not may_go_on():
-                    raise _Abandoned(
-                        f"The user cancelled this turn while {name} was running. It may or may not have acted."
-                    ) from None
+                    return _abandoned(f"The user cancelled this turn while {name} was running.")
                 continue
             if isinstance(answer, BaseException):
                 raise answer
             return answer
     finally:
         given_up.set()
+
+
+def _abandoned(words: str) -> FunctionOutcome:
+    return FunctionOutcome(f"{words} It may or may not have acted.", ok=False)
 
 
 def _run(
@@ -89,9 +84,11 @@ def _run(
     given_up: threading.Event,
 ) -> None:
     """The call's thread: its outcome or its error, for whoever still waits."""
+    answer: FunctionOutcome | BaseException
     try:
-        answers.put(run())
+        answer = run()
     except BaseException as error:  # noqa: BLE001 - handed over to the task, which raises it
-        answers.put(error)
+        answer = error
     if given_up.is_set():
         _LOG.warning("%s ended after nobody waited for it any more", name)
+    answers.put(answer)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, assert_never
 
-from parley.domain.agents import ClassFunction, SubagentFunction
+from parley.domain.agents import AgentFunction, ClassFunction, SubagentFunction
 from parley.domain.decisions import take_decision
 from parley.domain.errors import StillPending, SubagentApproved
 from parley.domain.proposals import Decision, Outcome
+from parley.domain.remote_functions import HttpFunction, LambdaFunction, McpFunction
 from parley.turns import conversations, history
 from parley.turns.calls import (
+    AWAIT,
     REFUSALS,
     OpenCall,
     close_proposal,
@@ -22,11 +24,10 @@ from parley.turns.calls import (
     settle,
 )
 from parley.turns.event_log import EventLog
-from parley.turns.function_ports import FunctionCall, FunctionOutcome
+from parley.turns.function_call import run_function
+from parley.turns.function_ports import DEFAULT_SECONDS, FunctionCall, FunctionOutcome, RemoteCall
 from parley.turns.runtime import Runtime
 from parley.turns.task import Task, open_log
-
-AWAIT = "AwaitConfirmation"
 
 
 def run_tool(runtime: Runtime, task: Task) -> dict[str, Any]:
@@ -40,7 +41,7 @@ def run_tool(runtime: Runtime, task: Task) -> dict[str, Any]:
         return {}
     confirmed = task.call.next == AWAIT
     decision = _obey(runtime, task, opened, log) if confirmed else None
-    respond(runtime, log, opened, _answer(runtime, opened, decision))
+    respond(runtime, log, opened, _answer(runtime, task, opened, decision))
     return {}
 
 
@@ -65,7 +66,7 @@ def _obey(runtime: Runtime, task: Task, opened: OpenCall, log: EventLog) -> Deci
     return decision
 
 
-def _answer(runtime: Runtime, opened: OpenCall, decision: Decision | None) -> FunctionOutcome:
+def _answer(runtime: Runtime, task: Task, opened: OpenCall, decision: Decision | None) -> FunctionOutcome:
     call, function = opened.call, opened.function
     if decision is not None and decision.outcome is not Outcome.APPROVED:
         reason = f" Reason: {decision.reason}" if decision.reason else ""
@@ -77,37 +78,43 @@ def _answer(runtime: Runtime, opened: OpenCall, decision: Decision | None) -> Fu
         return FunctionOutcome(f"There is no function {call.name}. Available: {known}.", ok=False)
     if call.arguments_error:
         return FunctionOutcome(f"Validation failed: {call.arguments_error}.", ok=False)
-    if function.requires_user_confirmation and decision is None and _valid(runtime, opened):
+    arguments = call.arguments if decision is None or decision.arguments is None else decision.arguments
+    if wrong := runtime.functions.fault(function, arguments):
+        return FunctionOutcome(wrong, ok=False)
+    if function.requires_user_confirmation and decision is None:
         return FunctionOutcome(
             "This action needs a person's confirmation and did not run. Try again.", ok=False
         )
-    arguments = call.arguments if decision is None or decision.arguments is None else decision.arguments
-    return _run(runtime, opened, arguments, confirmed=decision is not None)
-
-
-def _valid(runtime: Runtime, opened: OpenCall) -> bool:
-    function = opened.function
-    if function is None or not isinstance(function.implementation, ClassFunction):
-        return True
-    return runtime.functions.validate(function.implementation.class_name, opened.call.arguments) is None
+    return _run(runtime, task, opened, function, arguments, confirmed=decision is not None)
 
 
 def _run(
-    runtime: Runtime, opened: OpenCall, arguments: dict[str, Any], *, confirmed: bool
+    runtime: Runtime,
+    task: Task,
+    opened: OpenCall,
+    function: AgentFunction,
+    arguments: dict[str, Any],
+    *,
+    confirmed: bool,
 ) -> FunctionOutcome:
-    function = opened.function
-    if function is None or isinstance(function.implementation, SubagentFunction):
-        raise SubagentApproved(opened.call.name)
     conversation = opened.scope.conversation
-    return runtime.functions.call(
-        FunctionCall(
-            class_name=function.implementation.class_name,
-            arguments=arguments,
-            user_id=conversation.user_id,
-            project_id=conversation.project_id,
-            agent_id=opened.agent.agent_id,
-            thread_id=opened.scope.thread_id,
-            idempotency_key=opened.proposal_id if confirmed else opened.call.tool_call_id,
-            images=opened.agent.images,
-        )
-    )
+    seconds = function.time_limit_seconds or DEFAULT_SECONDS
+    facts: dict[str, Any] = {
+        "arguments": arguments,
+        "user_id": conversation.user_id,
+        "project_id": conversation.project_id,
+        "agent_id": opened.agent.agent_id,
+        "thread_id": opened.scope.thread_id,
+        "idempotency_key": opened.proposal_id if confirmed else opened.call.tool_call_id,
+    }
+    call: FunctionCall | RemoteCall
+    match function.implementation:
+        case SubagentFunction():
+            raise SubagentApproved(opened.call.name)
+        case ClassFunction(class_name=name):
+            call = FunctionCall(class_name=name, images=opened.agent.images, **facts)
+        case HttpFunction() | LambdaFunction() | McpFunction() as remote:
+            call = RemoteCall(name=function.name, implementation=remote, seconds=seconds, **facts)
+        case _ as never:
+            assert_never(never)
+    return run_function(runtime, task, function.name, call, seconds)

@@ -1,0 +1,218 @@
+"""Functions that are tools of an MCP server, against a real one of the package that the client comes from."""
+
+from __future__ import annotations
+
+import json
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from parley.domain.agents import AgentFunction
+from parley.domain.errors import InvalidRequest
+from parley.tools.hosts import HostRules
+from parley.tools.settling import settle_functions
+from parley.turns.function_ports import FunctionOutcome
+from tests.remote.conftest import SECRET, Elsewhere
+from tests.support.mcp_server import ToolServer, tool_server
+from tests.support.wire_server import Answer, WireServer
+
+MAYBE = " It may or may not have acted."
+NOTHING = " Nothing was done."
+
+
+def mcp(name: str, tools: ToolServer, tool: str, **facts: object) -> AgentFunction:
+    implementation = {"kind": "mcp", "url": tools.url, "tool": tool, **facts.pop("with_", {})}  # type: ignore[dict-item]
+    return AgentFunction.model_validate({"name": name, "implementation": implementation, **facts})
+
+
+def test_a_tool_answers_with_its_text(tools: ToolServer, elsewhere: Elsewhere) -> None:
+    outcome = elsewhere({"city": "Bern", "days": 3}).of("mcp", url=tools.url, tool="weather")
+    assert outcome.content == "Bern: sun for 3 days"
+    assert outcome.ok
+    assert outcome.additional_data == {"structured_content": {"result": "Bern: sun for 3 days"}}
+
+
+def test_structured_content_goes_beside_the_text_and_the_key_goes_out(
+    tools: ToolServer, elsewhere: Elsewhere
+) -> None:
+    outcome = elsewhere({"item": "tea", "count": 2}).of("mcp", url=tools.url, tool="order")
+    assert outcome.ok
+    assert outcome.additional_data["structured_content"] == {"order": 7, "item": "tea"}
+    assert tools.ordered == [{"item": "tea", "count": 2, "key": "key-1"}]
+
+
+def test_what_a_model_cannot_read_is_named(tools: ToolServer, elsewhere: Elsewhere) -> None:
+    outcome = elsewhere().of("mcp", url=tools.url, tool="show")
+    assert outcome == FunctionOutcome(
+        "First.\n\n[image/png, not shown]\n\n[report: https://example.com/report]\n\nLast."
+    )
+
+
+def test_a_secret_goes_out_with_every_request_and_nobody_elses(
+    tools: ToolServer, elsewhere: Elsewhere
+) -> None:
+    tools.token = SECRET
+    outcome = elsewhere({"city": "Bern"}).of("mcp", url=tools.url, tool="weather", secret="SHOP_KEY")
+    assert outcome.ok
+    assert {headers.get("authorization") for headers in tools.headers} == {f"Bearer {SECRET}"}
+    refused = elsewhere({"city": "Bern"}).of("mcp", url=tools.url, tool="weather")
+    assert refused == FunctionOutcome(f"shop answered 401.{NOTHING}", ok=False)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("refuse", {"why": "now"}, "Error executing tool refuse: No, for now."),
+        ("none-such", {}, "Unknown tool: none-such"),
+    ],
+)
+def test_what_a_server_refuses_is_told_in_its_words(
+    tools: ToolServer, elsewhere: Elsewhere, tool: str, arguments: dict[str, str], words: str
+) -> None:
+    outcome = elsewhere(arguments).of("mcp", url=tools.url, tool=tool)
+    assert not outcome.ok
+    assert outcome.content == words
+
+
+def test_an_answer_that_is_too_large_is_not_read(tools: ToolServer, elsewhere: Elsewhere) -> None:
+    outcome = elsewhere({"size": 3_000_000}).of("mcp", url=tools.url, tool="large")
+    assert not outcome.ok
+    assert outcome.content.endswith(MAYBE)
+    assert len(outcome.content) < 200
+
+
+def test_a_tool_that_takes_too_long_is_given_up(tools: ToolServer, elsewhere: Elsewhere) -> None:
+    outcome = elsewhere(seconds=0.7).of("mcp", url=tools.url, tool="wait")
+    assert outcome == FunctionOutcome(f"shop did not answer within 0.7 s.{MAYBE}", ok=False)
+    assert tools.held.is_set()
+
+
+def test_a_server_that_is_not_there_could_not_be_reached(elsewhere: Elsewhere) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    outcome = elsewhere().of("mcp", url=f"http://127.0.0.1:{port}/mcp", tool="weather")
+    assert outcome == FunctionOutcome(f"shop could not be reached.{NOTHING}", ok=False)
+
+
+def refusal(code: int, message: str, status: int = 200) -> Answer:
+    """An error of JSON-RPC, to any request: its id is put in when it is sent."""
+    text = json.dumps({"jsonrpc": "2.0", "id": 0, "error": {"code": code, "message": message}})
+    return Answer((text.encode(),), status, {"content-type": "application/json"})
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        (Answer((b"<html>10.0.0.7</html>",), headers={"content-type": "text/html"}), "failed: its server"),
+        (Answer((b"{}",), headers={"content-type": "application/json"}), "failed: its server"),
+        (Answer((b"not JSON",), headers={"content-type": "application/json"}), "failed: its server"),
+        (Answer((b"password=hunter2",), 500), "answered 500"),
+        (refusal(-32602, "city must be text"), "refused the call: city must be text. Nothing was done."),
+        (refusal(-32602, "city must be text", 400), "refused the call: city must be text. Nothing was done."),
+        (refusal(-32050, "password=hunter2"), "answered with error -32050."),
+        (refusal(-32000, "password=hunter2", 403), "answered 403. Nothing was done."),
+        (Answer((), 302, {"location": "http://169.254.169.254/"}), "answered 302"),
+    ],
+)
+def test_what_is_no_mcp_server_is_called_so(
+    server: WireServer, elsewhere: Elsewhere, sent: Answer, words: str
+) -> None:
+    for number in range(1, 7):
+        pieces = tuple(piece.replace(b'"id": 0', f'"id": {number}'.encode()) for piece in sent.pieces)
+        server.answers.append(replace(sent, pieces=pieces))
+    outcome = elsewhere(seconds=5).of("mcp", url=f"{server.url}/mcp", tool="weather")
+    assert not outcome.ok
+    assert outcome.content.startswith(f"shop {words}"), outcome.content
+    assert "hunter2" not in outcome.content
+    assert "10.0.0.7" not in outcome.content
+
+
+def test_a_server_within_is_not_reached_by_a_public_name(tools: ToolServer) -> None:
+    port = tools.url.split(":")[2].split("/")[0]
+    hosts = HostRules(frozenset({"public"}), lambda host, port: ["127.0.0.1"])
+    outcome = Elsewhere(hosts)().of("mcp", url=f"https://shop.example.com:{port}/mcp", tool="weather")
+    assert outcome.content == f"shop has no public address, and those alone are allowed here.{NOTHING}"
+    assert tools.headers == []
+
+
+@pytest.mark.parametrize("kind", [{"json_response": True}, {"stateless": True}])
+def test_the_other_ways_in_which_servers_answer_are_understood(
+    elsewhere: Elsewhere, kind: dict[str, bool]
+) -> None:
+    with tool_server(**kind) as other:
+        outcome = elsewhere({"city": "Bern"}).of("mcp", url=other.url, tool="weather")
+    assert outcome.content == "Bern: sun for 1 days"
+
+
+# When an agent is put.
+
+
+def test_what_an_agent_does_not_say_of_a_tool_comes_from_the_server(
+    tools: ToolServer, elsewhere: Elsewhere
+) -> None:
+    functions = [mcp("weather", tools, "weather"), mcp("order", tools, "order", description="Mine.")]
+    weather, order = settle_functions(functions, "demo", elsewhere.functions)
+    assert weather.description == "Tells the weather of a city."
+    assert weather.parameters is not None
+    assert weather.parameters["properties"]["city"]["type"] == "string"
+    assert weather.parameters["required"] == ["city"]
+    assert weather.requires_user_confirmation is False
+    assert order.description == "Mine."
+    assert order.requires_user_confirmation is True
+    lists = [headers for headers in tools.headers if headers.get("mcp-method") == "tools/list"]
+    assert len(lists) <= 1, "one question to one server"
+
+
+def test_an_agent_that_says_everything_itself_needs_no_server(elsewhere: Elsewhere) -> None:
+    told = {"description": "d", "parameters": {"type": "object"}, "requires_user_confirmation": False}
+    nowhere = ToolServer("https://nowhere.example.com/mcp")
+    function = mcp("weather", nowhere, "weather", **told)
+    assert settle_functions([function], "demo", elsewhere.functions) == (function,)
+
+
+def test_all_tools_of_a_server_come_at_once_and_what_changes_something_asks_first(
+    tools: ToolServer, elsewhere: Elsewhere
+) -> None:
+    mine = mcp("orderTea", tools, "order", requires_user_confirmation=False)
+    functions = settle_functions([mine, mcp("shop", tools, "*")], "demo", elsewhere.functions)
+    asks = {function.name: function.requires_user_confirmation for function in functions}
+    assert asks == {
+        "orderTea": False,
+        "shop_weather": False,
+        "shop_files_delete_all": True,
+        "shop_refuse": False,
+        "shop_crash": False,
+        "shop_show": False,
+        "shop_large": False,
+        "shop_wait": False,
+    }
+    assert functions[2].implementation.tool == "files/delete.all"  # type: ignore[union-attr]
+    assert all(function.description and function.parameters for function in functions)
+
+
+def test_a_tool_that_is_not_there_is_refused_with_those_that_are(
+    tools: ToolServer, elsewhere: Elsewhere
+) -> None:
+    with pytest.raises(
+        InvalidRequest, match=r"functions: wether: its MCP server has no tool wether; it has weather,"
+    ):
+        settle_functions([mcp("wether", tools, "wether")], "demo", elsewhere.functions)
+
+
+def test_a_server_that_does_not_answer_refuses_the_agent(elsewhere: Elsewhere, tools: ToolServer) -> None:
+    tools.token = SECRET
+    with pytest.raises(InvalidRequest, match="functions: weather: its MCP server answered 401"):
+        settle_functions([mcp("weather", tools, "weather")], "demo", elsewhere.functions)
+    missing = mcp("weather", tools, "weather", with_={"secret": "OTHER_KEY"})
+    with pytest.raises(InvalidRequest, match="set PARLEY_SECRET__demo__OTHER_KEY"):
+        settle_functions([missing], "demo", elsewhere.functions)
+
+
+def test_an_address_against_the_rules_refuses_the_agent(tools: ToolServer, tmp_path: Path) -> None:
+    strict = Elsewhere(HostRules.of("public")).functions
+    with pytest.raises(InvalidRequest, match="functions: weather: its address must be reached by https here"):
+        settle_functions([mcp("weather", tools, "weather")], "demo", strict)
+    assert tools.headers == []
