@@ -174,23 +174,6 @@ def test_subagents_of_one_reply_work_side_by_side(system: System) -> None:
         assert story(inner) == ["sub:SubthreadUserMessage", *SUB_REPLY]
 
 
-def test_subagents_nest_three_deep_and_no_deeper(embedded: System) -> None:
-    system = embedded
-    deeper = {"tool_calls": [call("deeper", {"wish": "go on"})]}
-    system.agent(functions=[hand_over("deeper", "talker")], script=[{"when": "go on", **deeper}])
-    thread = system.start("go on", "talker")
-    system.rest(thread, turns=1)
-    events = assert_sound(system, thread)
-    assert len(named(events, "AgentSubthreadStart")) == 3
-    refused, *others = named(events, "ToolResponse")
-    assert "nest 3 deep" in refused["content"]
-    assert refused["ok"] is False
-    assert [response["ok"] for response in others] == [True] * 3
-    parents = {event["subthread_id"]: event["parent_thread_id"] for event in events if event["subthread_id"]}
-    assert len(parents) == 3
-    assert sum(parent == thread for parent in parents.values()) == 1
-
-
 def test_a_subagent_may_keep_its_context_from_call_to_call(embedded: System) -> None:
     system = embedded
     system.agent("helper")

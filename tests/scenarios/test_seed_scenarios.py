@@ -10,7 +10,7 @@ from tests.support.outline import outline, tree
 from tests.support.soundness import assert_sound, named
 from tests.support.systems import System
 
-LABELS = ("changeCustomLabel", {"products": [1, 2, 3], "label": "Sale", "field": "custom_label_0"})
+CHANGE: dict[str, Any] = {"products": [1, 2, 3], "label": "Sale", "field": "custom_label_0"}
 QUESTION = "Change custom_label_0 to 'Sale' for {} products?"
 CHANGED = "Changed custom_label_0 to 'Sale' for {} products."
 DONE = f"Done. {CHANGED}"
@@ -47,13 +47,13 @@ def labels_of(system: System) -> dict[int, str]:
 def test_scenario_1_a_simple_function_then_what_to_do_next(system: System) -> None:
     system.open_shop(suggesting=True)
     assistant = next(agent for agent in demo_agents() if agent.agent_id == "general-assistant")
-    call = {"name": "getTopProducts", "arguments": {"limit": 5, "sortBy": "revenue"}}
+    name, arguments = "getTopProducts", {"limit": 5, "sortBy": "revenue"}
     actions = [
         {"label": "Analyze trends", "message": "Analyze the trends of these products"},
         {"label": "Change prices", "message": "Change the prices of these products"},
     ]
     script = [
-        {"when": "top 5", "text": "Let me look.", "tool_calls": [call]},
+        {"when": "top 5", "text": "Let me look.", "tool_calls": [{"name": name, "arguments": arguments}]},
         {"when": "top 5", "text": "Here are the top 5 products by revenue."},
         {"purpose": "suggestions", "when": "top 5", "text": json.dumps({"actions": actions})},
     ]
@@ -71,9 +71,9 @@ def test_scenario_1_a_simple_function_then_what_to_do_next(system: System) -> No
         ("UserMessage", message),
         ("ThreadStart", False),
         ("StreamMessageChunk", "Let me look."),
-        *generated(call["name"], call["arguments"])[:2],
+        *generated(name, arguments)[:2],
         ("MessageEnd", "Let me look.", "tool_calls"),
-        generated(call["name"], call["arguments"])[2],
+        generated(name, arguments)[2],
         ("ToolResponse", "getTopProducts", response["content"], True),
         *said("Here are the top 5 products by revenue."),
         ("ThreadEnd", 1),
@@ -81,7 +81,7 @@ def test_scenario_1_a_simple_function_then_what_to_do_next(system: System) -> No
     ]
     assert tree(system, thread) == [
         ("USER_MESSAGE", message),
-        ("ASSISTANT_TOOL_CALL", "Let me look.", (call["name"], call["arguments"])),
+        ("ASSISTANT_TOOL_CALL", "Let me look.", (name, arguments)),
         ("TOOL_RESPONSE", response["content"]),
         ("ASSISTANT_MESSAGE", "Here are the top 5 products by revenue."),
     ]
@@ -90,7 +90,7 @@ def test_scenario_1_a_simple_function_then_what_to_do_next(system: System) -> No
 def test_scenario_2_a_function_that_a_person_confirms(system: System) -> None:
     system.open_shop()
     message = "Change custom_label_0 to 'Sale' for products 1, 2, 3"
-    name, arguments = LABELS
+    name, arguments = "changeCustomLabel", CHANGE
     thread = system.start(message)
     (proposal,) = system.pending(thread)
     paused = [
@@ -117,7 +117,7 @@ def test_scenario_2_a_function_that_a_person_confirms(system: System) -> None:
     assert labels_of(system) == dict.fromkeys((1, 2, 3), "Sale")
     assert tree(system, thread) == [
         ("USER_MESSAGE", message),
-        ("ASSISTANT_TOOL_CALL", "", LABELS),
+        ("ASSISTANT_TOOL_CALL", "", (name, arguments)),
         ("PENDING_USER_CONFIRMATION", QUESTION.format(3)),
         ("TOOL_RESPONSE", CHANGED.format(3)),
         ("ASSISTANT_MESSAGE", DONE.format(3)),
