@@ -1,6 +1,6 @@
 """The HTTP API from the client's side: requests, retries, and errors in plain words.
 
-Every POST made here may be sent twice without harm (a message carries its client id, a decision names its
+Every request made here may be sent twice without harm (a message carries its client id, a decision names its
 proposal), so a connection that breaks is tried again.
 """
 
@@ -64,6 +64,14 @@ class Api:
     def post(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """A POST's JSON object."""
         return self._send("POST", path, json={} if body is None else body)
+
+    def put(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """A PUT's JSON object."""
+        return self._send("PUT", path, json=body)
+
+    def delete(self, path: str) -> dict[str, Any]:
+        """A DELETE's JSON object."""
+        return self._send("DELETE", path)
 
     def say(self, path: str, message: str, **terms: int) -> dict[str, Any]:
         """Send a message to an agent's `/chat` or to a thread: its `thread_id` and `message_id`."""

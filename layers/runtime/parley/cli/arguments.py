@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from parley.cli.argument_types import encodable, folder, json_object, number, text, token
+from parley.cli.knowledge_arguments import add_kb
 
 Subparsers = Any  # argparse's own type for this is private
 
@@ -19,7 +20,9 @@ def add_commands(commands: Subparsers) -> None:
     _add_token(commands)
     _add_inspection(commands)
     _add_import(commands)
+    add_kb(commands, _add_server)
     _add_prompt(commands)
+    _add_page(commands)
 
 
 def _add(
@@ -271,3 +274,17 @@ def _add_server(parser: argparse.ArgumentParser) -> None:
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=folder, default=Path(".parley"), help="data folder (default: .parley)")
+
+
+def _add_page(commands: Subparsers) -> None:
+    parser = _add(
+        commands,
+        "page",
+        "page:page",
+        "put the page into a deployed stack",
+        "Upload the page to the bucket of a stack that was deployed with HostPage=true, with the configuration "
+        "that its outputs name, and let CloudFront forget what it kept. Uses your AWS credentials.",
+    )
+    parser.add_argument("--stack", required=True, type=text("stack"), help="the stack's name")
+    parser.add_argument("--region", help="the stack's region (default: that of your AWS configuration)")
+    parser.add_argument("--profile", help="a profile of your AWS configuration")

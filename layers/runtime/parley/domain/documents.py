@@ -54,4 +54,9 @@ def title_of(document_id: str, content: str) -> str:
     """The text's first heading, else the id's last part without its ending."""
     found = _HEADING.search(content)
     title = found.group(1) if found else document_id.rpartition("/")[2].rpartition(".")[0] or document_id
-    return " ".join(title.split())[:LONGEST_TITLE]
+    return one_line(title)[:LONGEST_TITLE]
+
+
+def one_line(text: str) -> str:
+    """The text in one line, with nothing in it that cannot be seen."""
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())

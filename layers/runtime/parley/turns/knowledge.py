@@ -18,6 +18,7 @@ from parley.domain.documents import (
     Document,
     content_fault,
     id_fault,
+    one_line,
     title_of,
 )
 from parley.domain.errors import Conflict, InvalidRequest, Refusal, SaveConflict, TooLarge
@@ -82,8 +83,8 @@ class ProjectKnowledge:
         """At most ``limit`` passages of the documents as they are now, the best first. Any text is a query."""
         found: list[Found] = []
         known: dict[str, Document | None] = {}
-        asked = "".join(character if character.isprintable() else " " for character in query)
-        for hit in self._index.search(self.project_id, asked, limit * _SPARE) if asked.strip() else ():
+        asked = one_line(query)
+        for hit in self._index.search(self.project_id, asked, limit * _SPARE) if asked else ():
             if hit.document_id not in known:
                 known[hit.document_id] = self.documents.get(hit.document_id)
             document = known[hit.document_id]
@@ -121,9 +122,8 @@ def _check(fault: str | None, name: str) -> None:
 
 
 def _title(title: str | None) -> str:
-    """One line of valid text, or none."""
-    title = " ".join((title or "").split())
-    _check(content_fault(title) if title else None, "title")
+    """One line, or none."""
+    title = one_line(title or "")
     if len(title) > LONGEST_TITLE:
         raise InvalidRequest("invalid_request", f"title: must have at most {LONGEST_TITLE} characters.")
     return title

@@ -1,0 +1,63 @@
+"""The arguments of `parley kb` and its actions."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from parley.cli.argument_types import number, text
+
+MOST_PASSAGES = 20
+
+
+def add_kb(commands: Any, add_server: Callable[[argparse.ArgumentParser], None]) -> None:
+    """The command with its four actions; `add_server` adds what says which server is meant."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "kb",
+        help="keep a project's knowledge base",
+        description="Add documents to a project's knowledge base, list, remove and search them.",
+    )
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    add = _action(
+        actions,
+        "add",
+        "add files, or all text files of folders",
+        "Add text, Markdown and HTML files. A document's id is its path as it is written here; one of that id "
+        "that is there is replaced. Of a folder, all such files below it are added.",
+    )
+    add.add_argument(
+        "paths", nargs="+", metavar="PATH", type=text("path"), help="a file or a folder (repeatable)"
+    )
+    add.add_argument(
+        "--title", type=text("title"), help="title of a single file (default: its first heading)"
+    )
+    shown = _action(actions, "list", "list the documents", "List the project's documents.")
+    remove = _action(actions, "remove", "remove documents", "Remove documents.")
+    remove.add_argument(
+        "ids", nargs="+", metavar="ID", type=text("id"), help="a document's id, as in the list"
+    )
+    search = _action(
+        actions,
+        "search",
+        "search the documents",
+        "Show the passages that fit a question best. The exit status is 1 if there are none.",
+    )
+    search.add_argument(
+        "query", nargs="+", metavar="WORD", type=text("query"), help="a question, or words of the answer"
+    )
+    search.add_argument(
+        "--limit",
+        type=number(1, MOST_PASSAGES),
+        default=5,
+        metavar="N",
+        help="how many passages (default: 5)",
+    )
+    for action in (add, shown, remove, search):
+        add_server(action)
+
+
+def _action(actions: Any, name: str, help: str, description: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = actions.add_parser(name, help=help, description=description)
+    parser.set_defaults(target=f"knowledge:{name}_documents")
+    return parser
