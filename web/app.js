@@ -12,9 +12,10 @@ let stopRenewing = () => {};
 start();
 
 async function start() {
+  // First of all, so that a token does not stay in the address.
+  const session = restore();
   config = await configuration();
   const back = config.sign_in ? await signIn.returned(config) : null;
-  const session = restore();
   if (back) await enter({ token: back, project: session?.project ?? config.project ?? "demo" });
   else if (session) await enter(session);
   else signIn.show(config);

@@ -1,5 +1,5 @@
 // Signing in with the organisation's identity provider: OpenID Connect's authorization code with PKCE (RFC 7636), for
-// a page that can keep no secret. `config.sign_in` is { issuer, client_id, scope, audience? }.
+// a page that can keep no secret. `config.sign_in` is { issuer, client_id, scope }.
 
 const KEPT = "parley.sign_in";
 const REFRESH = "parley.refresh";
@@ -21,7 +21,6 @@ export async function start({ sign_in: wanted }) {
     code_challenge: await challenge(verifier),
     code_challenge_method: "S256",
   });
-  if (wanted.audience) query.set("audience", wanted.audience);
   const address = new URL(provider.authorization_endpoint);
   for (const [name, value] of query) address.searchParams.set(name, value);
   location.assign(address);

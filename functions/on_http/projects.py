@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.openapi.params import Path
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from on_http.answers import Name
 from on_http.resolver import current_user
 from parley import wiring
-from parley.domain.agents import NAME_PATTERN, Agent, AgentFunction
+from parley.domain.agents import NAME_PATTERN, Agent, AgentFunction, Implementation
 from parley.domain.errors import InvalidRequest
+from parley.domain.values import Value
 from parley.turns import projects
 from parley.turns.projects import Member, Project
-from parley.turns.sockets import issue_ticket
+from parley.turns.sockets import ticket_answer
 
 router = Router()  # type: ignore[no-untyped-call]
 AGENTS = "/api/projects/<project>/agents"
+_KINDS: dict[Any, type[Value]] = {
+    each.model_fields["kind"].default: each for each in get_args(get_args(Implementation)[0])
+}
 AgentId = Annotated[str, Path(pattern=NAME_PATTERN.pattern)]
 
 
@@ -32,6 +36,14 @@ class FunctionInput(AgentFunction):
     """A function as a person writes it: a field that does not exist is a mistake, not to be ignored."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @field_validator("implementation", mode="before")
+    @classmethod
+    def _fields_are_known(cls, given: Any) -> Any:
+        kind = _KINDS.get(given.get("kind")) if isinstance(given, dict) else None
+        if kind and (unknown := sorted(set(given) - set(kind.model_fields))):
+            raise ValueError(f"unknown: {', '.join(unknown)}; accepted: {', '.join(kind.model_fields)}")
+        return given
 
 
 class AgentInput(Agent):
@@ -113,5 +125,5 @@ def providers() -> dict[str, Any]:
 
 @router.post("/api/socket-tickets", tags=["sockets"])
 def socket_ticket() -> dict[str, str]:
-    """A one-use ticket for the WebSocket API, valid for 60 s."""
-    return {"ticket": issue_ticket(wiring.runtime(), current_user())}
+    """A one-use ticket for the WebSocket API, valid for 60 s; `url`: where, if not at `/ws` of this address."""
+    return ticket_answer(wiring.runtime(), current_user())

@@ -5,6 +5,7 @@ from contextlib import ExitStack, suppress
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from parley import wiring
 from parley.domain import keys
 from parley.turns.publish import SUBSCRIBER_LIMIT
 from tests.support.served import receive, served, until
@@ -40,6 +41,16 @@ def finished_log(client, path):
     """The events of a thread whose turn is over; nothing before."""
     events = client.get(path).json()["events"]
     return events if events and events[-1]["event"] == "ThreadEnd" else []
+
+
+def test_a_ticket_comes_with_the_address_that_takes_it_where_that_is_another(server, client):
+    assert client.post("/api/socket-tickets").json().keys() == {"ticket"}
+    runtime = server.installation.runtime
+    settings = dataclasses.replace(runtime.settings, socket_url="wss://elsewhere.example/live")
+    wiring.use(dataclasses.replace(runtime, settings=settings))
+    answer = client.post("/api/socket-tickets").json()
+    wiring.use(runtime)
+    assert answer["url"] == "wss://elsewhere.example/live"
 
 
 def status_of_refusal(server, query):

@@ -146,7 +146,7 @@ def test_what_people_wrote_outlives_the_stack() -> None:
         for each in transformed()["Resources"].values()
         if each["Type"] in {"AWS::DynamoDB::Table", "AWS::S3::Bucket"}
     ]
-    assert len(kept) == 2
+    assert len(kept) == 3
     assert all(each["DeletionPolicy"] == each["UpdateReplacePolicy"] == "Retain" for each in kept)
 
 
@@ -168,11 +168,11 @@ def test_the_table_is_the_one_that_the_store_expects() -> None:
 
 
 def test_the_bucket_is_private_encrypted_and_answers_over_tls_only() -> None:
-    (bucket,) = resources("AWS::S3::Bucket").values()
+    bucket = resources("AWS::S3::Bucket")["Bucket"]
     assert all(bucket["PublicAccessBlockConfiguration"].values())
     assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
     assert bucket["LifecycleConfiguration"]["Rules"]
-    (policy,) = resources("AWS::S3::BucketPolicy").values()
+    policy = resources("AWS::S3::BucketPolicy")["BucketPolicy"]
     (statement,) = policy["PolicyDocument"]["Statement"]
     assert statement["Effect"] == "Deny"
     assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}

@@ -46,7 +46,8 @@ def test_every_reference_is_to_something_that_exists() -> None:
 
 def test_every_parameter_is_used() -> None:
     template = source()
-    used = set(references([template["Resources"], template["Globals"], template["Conditions"]]))
+    parts = ("Resources", "Globals", "Conditions", "Outputs")
+    used = set(references([template[part] for part in parts]))
     assert template["Parameters"].keys() <= used
 
 
@@ -82,4 +83,8 @@ def test_the_outputs_say_where_everything_is() -> None:
         "StateMachineArn",
         "TableName",
         "BucketName",
+        "PageUrl",
+        "PageSignIn",
+        "PageBucketName",
+        "PageDistributionId",
     }

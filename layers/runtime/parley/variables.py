@@ -36,7 +36,13 @@ def settings(variables: Variables, *, chunk_milliseconds: int) -> Settings:
     return Settings(
         chunk_seconds=_number(variables, "PARLEY_CHUNK_MILLISECONDS", chunk_milliseconds, 0, 10_000) / 1000,
         event_retention_seconds=_number(variables, "PARLEY_EVENT_RETENTION_DAYS", 30, 1, 3650) * DAY,
+        socket_url=_socket_url(variables.get("PARLEY_SOCKET_ENDPOINT", "")),
     )
+
+
+def _socket_url(endpoint: str) -> str | None:
+    """Clients connect where frames are posted, by another scheme."""
+    return f"wss://{endpoint.removeprefix('https://')}" if endpoint.startswith("https://") else None
 
 
 def _number(variables: Variables, name: str, otherwise: float, least: float, most: float) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ from parley.turns.runtime import Runtime
 from parley.variables import BadSetting, VariablesFirst
 
 if TYPE_CHECKING:
+    from parley.aws.page_host import PageHost
     from parley.installation import Durability, Installation
 
 ENVIRONMENT = frozenset(
@@ -129,6 +131,15 @@ def aws_runtime(environment: Any, *, clock: Clock | None = None) -> Runtime:
     )
 
 
+def page_host(stack: str, *, region: str | None, profile: str | None) -> PageHost:
+    """Where a deployed stack's page goes. Raises PageNotHosted."""
+    import boto3
+
+    from parley.aws.page_host import open_page_host
+
+    return open_page_host(boto3.session.Session(region_name=region, profile_name=profile), stack)
+
+
 def _remote_functions(
     settings: Secrets, environment: Any, clock: Clock, session: Any = None
 ) -> RemoteFunctions:
@@ -222,24 +233,26 @@ def embedded(
     synchronous: Durability | None = None,
     workers: int = 64,
     demo_user: str | None = "dev",
+    environment: Mapping[str, str] | None = None,
 ) -> Installation:
     """Open a data folder for this process's handlers. Raises FolderLocked and StorageError.
 
-    ``workers``: tasks at once; most of their time they wait for a model.
+    ``workers``: tasks at once; most of their time they wait for a model. ``environment`` stands for the process's own.
     """
     # What the embedded backend needs is not in the Lambda layer.
     from parley.installation import Choices, open_folder
 
     clock = clock or SystemClock()
-    secrets = VariablesFirst(os.environ)
+    given = os.environ if environment is None else environment
+    secrets = VariablesFirst(given)
     choices = Choices(
         secrets=secrets,
-        remote=_remote_functions(secrets, os.environ, clock),
-        settings=variables.settings(os.environ, chunk_milliseconds=50),
-        packs=variables.modules(os.environ.get("PARLEY_PACKS", DEMO_PACK)),
-        synchronous=synchronous or variables.durability(os.environ),
+        remote=_remote_functions(secrets, given, clock),
+        settings=variables.settings(given, chunk_milliseconds=50),
+        packs=variables.modules(given.get("PARLEY_PACKS", DEMO_PACK)),
+        synchronous=synchronous or variables.durability(given),
         workers=workers,
-        flags=Path(flags) if (flags := os.environ.get("PARLEY_FLAGS")) else None,
+        flags=Path(flags) if (flags := given.get("PARLEY_FLAGS")) else None,
     )
     installation = open_folder(data, choices, clock)
     try:

@@ -59,6 +59,18 @@ def appconfigdata(session: Session) -> Any:
     return client
 
 
+def cloudformation(session: Session) -> Any:
+    """For PageHost, at a person's command: a stack's outputs."""
+    client: Any = session.client("cloudformation", config=_patient(20))
+    return client
+
+
+def cloudfront(session: Session) -> Any:
+    """For PageHost."""
+    client: Any = session.client("cloudfront", config=_patient(20))
+    return client
+
+
 def bedrock_agent(session: Session) -> Any:
     """For BedrockKnowledge: documents go in and out. A large one takes a moment, and a request waits for it."""
     client: Any = session.client("bedrock-agent", config=_patient(10, tries=2))

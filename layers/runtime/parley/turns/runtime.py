@@ -31,6 +31,8 @@ class Settings:
     retry_after_here: float = 10.0
     """A provider's Retry-After up to this is waited out by the worker itself."""
     retry_after_limit: float = 300.0
+    socket_url: str | None = None
+    """Where clients open a WebSocket, if that is not ``/ws`` at the API's own address."""
 
 
 @dataclass(frozen=True, slots=True)

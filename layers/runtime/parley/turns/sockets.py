@@ -25,6 +25,8 @@ CONNECTION_SECONDS = 3 * 3600
 CHANNELS_PER_CONNECTION = 20
 REPLAY_PAGE = 200
 REPLAY_LIMIT = 2000
+REPLAY_CHARACTERS = 2_000_000
+"""A replay ends where either is reached: what a connection has to take at once is bounded."""
 
 
 class Ticket(Value):
@@ -57,6 +59,13 @@ def issue_ticket(runtime: Runtime, user_id: str) -> str:
     record = Ticket(user_id=user_id, expires_at=until)
     put(runtime, keys.ticket_partition(ticket), keys.TICKET, record, if_version=0, expires_at=int(until) + 1)
     return ticket
+
+
+def ticket_answer(runtime: Runtime, user_id: str) -> dict[str, str]:
+    """A new ticket, and with it the address to take it to, unless that is ``/ws`` beside the API."""
+    ticket = issue_ticket(runtime, user_id)
+    url = runtime.settings.socket_url
+    return {"ticket": ticket, "url": url} if url else {"ticket": ticket}
 
 
 def redeem_ticket(runtime: Runtime, ticket: str) -> str | None:
@@ -167,11 +176,13 @@ def _resume(runtime: Runtime, connection_id: str, connection: Connection, messag
     if stored is None or stored.value.user_id != connection.user_id:
         raise NotFound("not_found", "There is no such thread.")
     projects.require_member(runtime, connection.user_id, stored.value.project_id)
-    after, sent = message.after, 0
+    after, sent, size = message.after, 0, 0
     events = events_after(runtime, stored.value, after, REPLAY_PAGE)
-    while events and sent < REPLAY_LIMIT:
+    while events and sent < REPLAY_LIMIT and size < REPLAY_CHARACTERS:
         for event in events:
-            runtime.pusher.post(connection_id, frame_of(event, runtime.settings.frame_limit))
+            frame = frame_of(event, runtime.settings.frame_limit)
+            runtime.pusher.post(connection_id, frame)
+            size += len(frame)
         sent += len(events)
         after = events[-1].seq
         events = events_after(runtime, stored.value, after, REPLAY_PAGE)
