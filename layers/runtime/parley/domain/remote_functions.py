@@ -6,7 +6,7 @@ Data alone: no value of a secret is ever in it, only the name under which the in
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
@@ -128,4 +128,3 @@ class McpFunction(_Addressed):
 
 
 RemoteFunction = HttpFunction | LambdaFunction | McpFunction
-REMOTE_KINDS: tuple[type[Value], ...] = get_args(RemoteFunction)
