@@ -20,6 +20,7 @@ from parley.turns.records import Stored, load, parse, put, whole_body
 from parley.turns.runtime import Runtime
 
 AGENT_LIMIT = 200
+LATEST_THREADS = 20
 AGENT_BYTES = 200_000
 """Largest agent, as JSON: an answer of Lambda's holds 6 MB."""
 MEMBER_LIMIT = 10_000
@@ -261,7 +262,16 @@ def note_use(runtime: Runtime, project_id: str, user_id: str, agent_id: str) -> 
 
 
 def last_uses(runtime: Runtime, project_id: str, user_id: str) -> dict[str, float]:
-    """Agent id to the time of the user's last use."""
+    """Agent id to the time of the user's last use: of the last message in one of their latest threads, or of the
+    start of an older one. Messages record nothing for it.
+    """
     prefix = keys.agent_use(user_id, "")
     items = runtime.store.query(keys.project_partition(project_id), prefix, limit=AGENT_LIMIT)
-    return {item.sort.removeprefix(prefix): parse(runtime, item, AgentUse).value.at for item in items}
+    uses = {item.sort.removeprefix(prefix): parse(runtime, item, AgentUse).value.at for item in items}
+    threads = runtime.store.query_index(
+        "listed", keys.listed_threads(user_id, project_id), limit=LATEST_THREADS, descending=True
+    )
+    for item in threads:
+        thread = Conversation.model_validate_json(item.body)
+        uses[thread.agent_id] = max(thread.active_at, uses.get(thread.agent_id, 0.0))
+    return uses
