@@ -107,7 +107,7 @@ export class Menu {
     if (event.seq > before.seq) {
       const phase = phaseAfter(event) ?? before.phase;
       this.news.set(id, { seq: event.seq, phase, at: event.at, heard: performance.now() });
-      if (known) this.put(this.upToDate(known.thread, 0));
+      if (known && phase !== known.thread.phase) this.put(this.upToDate(known.thread, 0));
     }
     if (event.event === "UserMessage") {
       if (known) this.sort();
