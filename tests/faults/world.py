@@ -86,6 +86,7 @@ class World:
         self.messages: list[Sent] = []
         self.accepted: list[str] = []
         self.decisions: dict[str, Outcome] = {}
+        self.applied: set[str] = set()
         self.cancelled: dict[str, bool] = {}
         self.thread_id = ""
 
@@ -241,7 +242,8 @@ class World:
         if result is None:
             return
         if result.outcome == "applied":
-            assert proposal_id not in self.decisions
+            assert proposal_id not in self.applied
+            self.applied.add(proposal_id)
             assert result.decision is (Outcome.APPROVED if approved else Outcome.DECLINED)
         assert self.decisions.setdefault(proposal_id, result.decision) is result.decision
 
