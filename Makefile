@@ -29,6 +29,8 @@ SAM = $(SAM_ENV) $(SAM_VENV)/bin/sam
 TEMPLATE ?= template.yaml
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(LOCK_ARGS)
+LAYER = $(BIN)/uv pip compile --quiet --python-version 3.13 --python-platform linux --no-annotate \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(LOCK_ARGS)
 
 .PHONY: help setup serve chat token test lint check build wheel sam-build kill bench lock clean
 
@@ -90,9 +92,8 @@ lock: | $(BIN)/python ## Write the lock files anew
 	$(LOCK) pyproject.toml --constraints requirements-dev.lock --output-file requirements.lock
 	$(LOCK) --group sam --output-file requirements-sam.lock
 	$(LOCK) --group node --output-file requirements-node.lock
-	$(BIN)/uv pip compile --quiet --python-version 3.13 --python-platform linux --no-annotate \
-		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(LOCK_ARGS) \
-		--group layer --constraints requirements.lock --output-file layers/runtime/requirements.txt
+	$(LAYER) --group layer --constraints requirements.lock --output-file layers/runtime/requirements.txt
+	$(LAYER) --group layer-mcp --constraints requirements.lock --output-file layers/mcp/requirements.txt
 
 clean: ## Remove what was built, and the environments
 	rm -rf $(VENV) $(SAM_VENV) $(NODE_VENV) .aws-sam build dist web/node_modules web/vendor .hypothesis \

@@ -10,7 +10,9 @@ import tomllib
 import pytest
 
 from parley import wiring
+from parley.domain.remote_functions import LONGEST_LIMIT
 from parley.providers.http import TimeLimits
+from parley.tools.remote import LIST_SECONDS
 from parley.turns.runtime import Settings
 from tests.support.machine import ROOT, definition, lambda_tasks, substitutions
 from tests.support.template import resources, source
@@ -39,14 +41,20 @@ def test_a_function_runs_on_the_layers_own_runtime_and_processor(name: str) -> N
     function = FUNCTIONS[name]
     assert function["Runtime"] == "python3.13"
     assert function["Architectures"] == ["arm64"]
-    assert len(function["Layers"]) == 2
+    layers = {layer["Ref"].rstrip("0123456789abcdef") for layer in function["Layers"]}
+    assert layers - {"McpLayer"} == {"RuntimeLayer", "MarketerLayer"}
+
+
+def test_only_what_talks_to_mcp_servers_carries_their_client() -> None:
+    carrying = {name for name, function in FUNCTIONS.items() if len(function["Layers"]) == 3}
+    assert carrying == {"ApiFunction", "ToolTasksFunction"}
 
 
 def test_the_layers_are_built_for_the_processor_that_they_run_on() -> None:
     layers = [
         each for each in source()["Resources"].values() if each["Type"] == "AWS::Serverless::LayerVersion"
     ]
-    assert len(layers) == 2
+    assert len(layers) == 3
     for layer in layers:
         assert layer["Metadata"] == {"BuildMethod": "python3.13", "BuildArchitecture": "arm64"}
 
@@ -77,6 +85,14 @@ def test_a_model_call_ends_before_the_function_that_makes_it() -> None:
     refused = limits.connect + limits.read + settings.retry_after_here
     answered = limits.connect + limits.total + limits.read
     assert refused + answered < FUNCTIONS[function_of("InvokeModel")]["Timeout"]
+
+
+def test_a_functions_longest_limit_ends_before_the_lambda_that_waits_for_it() -> None:
+    assert FUNCTIONS[function_of("RunTool")]["Timeout"] > LONGEST_LIMIT + 30
+
+
+def test_the_tools_of_a_few_mcp_servers_are_told_before_api_gateway_gives_up() -> None:
+    assert FUNCTIONS["ApiFunction"]["Timeout"] > 3 * LIST_SECONDS
 
 
 def test_an_answer_to_a_request_comes_before_api_gateway_gives_up() -> None:

@@ -74,6 +74,16 @@ def test_the_lambda_layer_runs_the_versions_that_the_tests_run() -> None:
     assert pins("requirements.lock").items() <= pins("requirements-dev.lock").items()
 
 
+def test_the_layers_run_one_version_of_what_both_carry() -> None:
+    mcp, runtime = pins("layers/mcp/requirements.txt"), pins("layers/runtime/requirements.txt")
+    assert "mcp" in mcp
+    assert "mcp" not in runtime
+    assert {name: mcp[name] for name in mcp.keys() & runtime.keys()} == {
+        name: runtime[name] for name in mcp.keys() & runtime.keys()
+    }
+    assert mcp.items() <= pins("requirements.lock").items()
+
+
 def test_the_lambda_layer_carries_no_server_and_no_sdk() -> None:
     assert (
         not {"boto3", "botocore", "uvicorn", "uvloop", "websockets"}

@@ -1,6 +1,7 @@
 """Who may do what, and what is kept from whom."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -74,6 +75,35 @@ def test_the_first_feature_flags_are_what_there_is_without_any() -> None:
 
 def test_a_tool_can_neither_answer_tokens_nor_start_runs() -> None:
     assert not {action for action in allowed_actions("ToolTasksFunctionRole") if action.startswith("states:")}
+
+
+def test_only_what_runs_functions_invokes_lambdas_of_agents_and_only_those_that_are_named() -> None:
+    invoking = {role for role, _ in statements() if "lambda:InvokeFunction" in allowed_actions(role)}
+    assert invoking == {"ToolTasksFunctionRole", "ConversationMachineRole"}
+    (named,) = [
+        statement
+        for role, statement in statements()
+        if role == "ToolTasksFunctionRole" and "lambda:InvokeFunction" in as_list(statement["Action"])
+    ]
+    assert named["Resource"] == {"Ref": "FunctionLambdaArns"}
+    assert source()["Parameters"]["FunctionLambdaArns"]["Default"] == ""
+
+
+@pytest.mark.parametrize(
+    ("hosts", "accepted"),
+    [
+        ("public", True),
+        ("tools.internal", True),
+        ("public,*.internal,10.0.0.1", True),
+        ("*", False),
+        ("public,*", False),
+        ("public, *", False),
+        ("", False),
+    ],
+)
+def test_a_deployment_cannot_let_functions_reach_everything(hosts: str, accepted: bool) -> None:
+    pattern = source()["Parameters"]["FunctionHosts"]["AllowedPattern"]
+    assert bool(re.fullmatch(pattern, hosts)) is accepted
 
 
 def test_repair_may_stop_a_run_that_waits_on_a_lost_token() -> None:
