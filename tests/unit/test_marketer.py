@@ -7,6 +7,7 @@ import pytest
 import parley_marketer
 from parley.clock import MovableClock
 from parley.domain.agents import ClassFunction, SubagentFunction
+from parley.domain.documents import content_fault, id_fault, title_of
 from parley.prompts.question import confirmation_question
 from parley.tools.data import ProjectData
 from parley.tools.registry import FunctionRegistry
@@ -147,6 +148,50 @@ def test_labels_change_for_all_products_or_for_none(shop: Shop) -> None:
     assert shop.store.puts == puts
 
 
+def test_a_changed_label_is_seen_with_the_product_from_then_on(shop: Shop) -> None:
+    best = shop.call("getTopProducts", limit=2)
+    assert "custom_label" not in best.content
+    first, second = (row[0] for row in best.additional_data["table_data"]["rows"])
+    changed = shop.call("changeCustomLabel", products=[first], label="  Sale ", field="custom_label_2")
+    seen = shop.call("getTopProducts", limit=2)
+    assert [line.endswith(", custom_label_2 'Sale'") for line in seen.content.splitlines()] == [
+        False,
+        True,
+        False,
+    ]
+    rows = seen.additional_data["table_data"]["rows"]
+    assert [row[-1] for row in rows] == ["custom_label_2 'Sale'", ""]
+    assert [row[0] for row in rows] == [first, second]
+    assert changed.additional_data["table_data"]["rows"] == rows[:1]
+
+
+@pytest.mark.parametrize("text", ["", "  ", "a\nb", "a\x1bb", "x" * 201])
+def test_texts_that_stand_in_lists_are_one_line_with_something_in_it(shop: Shop, text: str) -> None:
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("changeCustomLabel", {"products": [1], "label": text}),
+        ("createTask", {"title": text}),
+        ("addNegativeKeywords", {"campaign_id": 1, "keywords": [text]}),
+    ]
+    for name, arguments in calls:
+        outcome = shop.call(name, **arguments)
+        assert not outcome.ok
+        assert outcome.content.startswith("Validation failed: ")
+
+
+def test_the_page_is_shown_what_an_action_changed(shop: Shop) -> None:
+    def rows(name: str, key: str, **arguments: Any) -> list[list[Any]]:
+        return list(shop.call(name, key, **arguments).additional_data["table_data"]["rows"])
+
+    assert rows("editCampaignStatus", "1", campaign_id=3, status="enabled")[2][2] == "enabled"
+    campaigns = rows("addNegativeKeywords", "2", campaign_id=3, keywords=["Free", " free ", "used"])
+    assert campaigns[2] == [3, "Clearance", "enabled", "Free, used"]
+    assert [row[1] for row in rows("createTask", "3", title="First")] == ["First"]
+    shop.clock.advance(60)
+    assert [row[1] for row in rows("createTask", "4", title="Second")] == ["Second", "First"]
+    assert [row[0] for row in rows("duplicateProducts", "5", products=[7, 9])] == [51, 52]
+    assert rows("issueRefund", "6", order_id="a-1002", amount="5", reason="late")[0][3:] == ["5.00", "late"]
+
+
 def test_copies_are_made_once_per_call(shop: Shop) -> None:
     first = shop.call("duplicateProducts", products=[1, 2])
     assert shop.call("duplicateProducts", products=[1, 2]) == first
@@ -181,6 +226,17 @@ def test_every_function_of_the_agents_exists() -> None:
                     assert name in classes
                 case SubagentFunction(subagent_id=name):
                     assert name in agents
+                case remote:
+                    pytest.fail(f"the demo works with no network, and {remote} needs one")
+
+
+def test_the_documents_are_short_texts_that_a_knowledge_base_takes() -> None:
+    documents = parley_marketer.documents()
+    assert sorted(documents) == ["campaign-checklist.md", "label-guide.md", "returns-policy.md"]
+    for document_id, content in documents.items():
+        assert id_fault(document_id) is None
+        assert content_fault(content) is None
+        assert title_of(document_id, content) != document_id
 
 
 def test_projects_do_not_share_their_data(shop: Shop) -> None:

@@ -1,7 +1,8 @@
 """The marketer pack: an example of how a team adds functions, agents and data of its own.
 
 ``functions()`` registers the classes, ``agents()`` gives the demo's agents, ``documents()`` what its knowledge base
-knows, ``install`` puts the demo's data into a project. Each project has its own copy of the data, and functions change it.
+knows, ``install`` puts the demo's data into a project. Each project has its own copy of the data, and functions
+change it.
 """
 
 from __future__ import annotations

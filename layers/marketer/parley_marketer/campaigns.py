@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from parley.tools.function import Function, FunctionArguments, FunctionFailed
-from parley_marketer.data import CAMPAIGNS, PACK, campaign_key
+from parley.tools.function import Function, FunctionArguments, FunctionFailed, FunctionResult
+from parley_marketer.data import CAMPAIGNS, PACK, OneLine, campaign_key
 
-Keyword = Annotated[str, Field(min_length=1, max_length=80)]
+Keyword = Annotated[OneLine, Field(max_length=80)]
 
 
 class EditCampaignStatus(Function):
@@ -27,17 +27,18 @@ class EditCampaignStatus(Function):
         campaign_id: int = Field(ge=1, description="Campaign number.")
         status: Literal["enabled", "paused"]
 
-    def handle(self, arguments: Arguments) -> str:
-        """What the campaign's status is now."""
+    def handle(self, arguments: Arguments) -> FunctionResult:
+        """What the campaign's status is now, and for the page all campaigns."""
         campaign = self.context.data.update(
             campaign_key(arguments.campaign_id),
             lambda value: {**_existing(self, value, arguments.campaign_id), "status": arguments.status},
         )
-        return f"Campaign {campaign['id']} ({campaign['name']}) is {arguments.status}."
+        words = f"Campaign {campaign['id']} ({campaign['name']}) is {arguments.status}."
+        return FunctionResult(words, {"table_data": _table(self)})
 
 
 class AddNegativeKeywords(Function):
-    """Repeatable by nature: keywords that are there are not added again."""
+    """Repeatable by nature: keywords that are there are not added again, in whichever case they are written."""
 
     name = "addNegativeKeywords"
     description = "Adds keywords for which a campaign is not shown."
@@ -51,17 +52,29 @@ class AddNegativeKeywords(Function):
         campaign_id: int = Field(ge=1, description="Campaign number.")
         keywords: list[Keyword] = Field(min_length=1, max_length=50)
 
-    def handle(self, arguments: Arguments) -> str:
-        """The campaign's negative keywords now."""
+    def handle(self, arguments: Arguments) -> FunctionResult:
+        """The campaign's negative keywords now, and for the page all campaigns."""
 
         def extended(value: dict[str, Any] | None) -> dict[str, Any]:
             campaign = _existing(self, value, arguments.campaign_id)
-            keywords = dict.fromkeys([*campaign["negative_keywords"], *arguments.keywords])
-            return {**campaign, "negative_keywords": list(keywords)}
+            keywords: dict[str, str] = {}
+            for keyword in (*campaign["negative_keywords"], *arguments.keywords):
+                keywords.setdefault(keyword.casefold(), keyword)
+            return {**campaign, "negative_keywords": list(keywords.values())}
 
         campaign = self.context.data.update(campaign_key(arguments.campaign_id), extended)
         keywords = ", ".join(campaign["negative_keywords"])
-        return f"Campaign {campaign['id']} ({campaign['name']}) has the negative keywords: {keywords}."
+        words = f"Campaign {campaign['id']} ({campaign['name']}) has the negative keywords: {keywords}."
+        return FunctionResult(words, {"table_data": _table(self)})
+
+
+def _table(function: Function) -> dict[str, Any]:
+    campaigns = [entry.value for entry in function.context.data.list(CAMPAIGNS)]
+    rows = [
+        [campaign["id"], campaign["name"], campaign["status"], ", ".join(campaign["negative_keywords"])]
+        for campaign in campaigns
+    ]
+    return {"columns": ["id", "name", "status", "negative keywords"], "rows": rows}
 
 
 def _existing(function: Function, campaign: dict[str, Any] | None, campaign_id: int) -> dict[str, Any]:

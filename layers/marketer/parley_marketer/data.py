@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import StringConstraints
 
 from parley.tools.data import ProjectData
 
@@ -16,6 +18,11 @@ PRODUCTS, ORDERS, CAMPAIGNS, TASKS, COPIES = "product/", "order/", "campaign/", 
 INSTALLED = "installed"
 NEXT_PRODUCT = "next-product"
 PRODUCT_COUNT, ORDER_COUNT = 50, 10
+
+OneLine = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, pattern=r"^[^\x00-\x1f\x7f\u2028\u2029]*$")
+]
+"""Text that stands in lists and questions: something to read, in one line."""
 
 _MATERIALS = ("Canvas", "Leather", "Wool", "Linen", "Cork")
 _THINGS = ("Backpack", "Wallet", "Scarf", "Apron", "Sandals", "Tote", "Belt", "Cap", "Blanket", "Slippers")

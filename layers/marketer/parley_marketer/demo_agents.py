@@ -24,8 +24,10 @@ def _general_assistant() -> Agent:
         agent_id="general-assistant",
         name="General assistant",
         description="Answers questions about the shop and does what it is asked, after approval.",
-        system_prompt="You are a helpful assistant for the marketing team of an online shop. Questions about how the shop "
-        "works you answer from its knowledge base, naming the document.",
+        system_prompt=(
+            "You are a helpful assistant for the marketing team of an online shop. "
+            "Questions about how the shop works you answer from its knowledge base, naming the document."
+        ),
         **_MODEL,
         propose_actions=True,
         predefined_messages=(

@@ -69,10 +69,11 @@ class IssueRefund(Function):
             refund = {"key": key, "amount_cents": amount_cents, "reason": arguments.reason, "at": now}
             return {**order, "refund": refund}
 
-        refund = self.context.data.update(order_key(order_id), refunded)["refund"]
-        amount = money(refund["amount_cents"])
+        order = self.context.data.update(order_key(order_id), refunded)
+        amount = money(order["refund"]["amount_cents"])
         return FunctionResult(
-            f"Refunded {amount} for order {order_id}.", {"order_id": order_id, "amount": amount}
+            f"Refunded {amount} for order {order_id}.",
+            {"order_id": order_id, "amount": amount, "table_data": _table(order)},
         )
 
     def _unknown(self, order_id: str) -> str:
@@ -85,3 +86,15 @@ class IssueRefund(Function):
             entry.value["id"] for entry in self.context.data.list(ORDERS) if entry.value["refund"] is None
         ]
         return f"Orders not yet refunded: {', '.join(still_open) or 'none'}"
+
+
+def _table(order: dict[str, Any]) -> dict[str, Any]:
+    refund = order["refund"]
+    row = [
+        order["id"],
+        order["customer"],
+        money(order["total_cents"]),
+        money(refund["amount_cents"]),
+        refund["reason"],
+    ]
+    return {"columns": ["order", "customer", "total", "refunded", "reason"], "rows": [row]}

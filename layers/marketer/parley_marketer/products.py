@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from parley.tools.function import Function, FunctionArguments, FunctionFailed, FunctionResult
-from parley_marketer.data import COPIES, NEXT_PRODUCT, PACK, PRODUCTS, money, product_key
+from parley_marketer.data import COPIES, NEXT_PRODUCT, PACK, PRODUCTS, OneLine, money, product_key
 
 ProductIds = Annotated[
     list[Annotated[int, Field(ge=1)]], Field(min_length=1, max_length=100, description="Product numbers.")
@@ -44,12 +44,17 @@ def _line(product: dict[str, Any]) -> str:
     figures = (
         f"revenue {money(product['revenue_cents'])}, {product['units']} units, {product['clicks']} clicks"
     )
-    return f"product {product['id']} ({product['name']}): {figures}"
+    labels = f", {named}" if (named := _labels(product)) else ""
+    return f"product {product['id']} ({product['name']}): {figures}{labels}"
+
+
+def _labels(product: dict[str, Any]) -> str:
+    return ", ".join(f"{field} '{label}'" for field, label in sorted(product["labels"].items()))
 
 
 def _table(products: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {
-        "columns": ["id", "name", "revenue", "units", "clicks"],
+        "columns": ["id", "name", "revenue", "units", "clicks", "labels"],
         "rows": [
             [
                 product["id"],
@@ -57,6 +62,7 @@ def _table(products: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 money(product["revenue_cents"]),
                 product["units"],
                 product["clicks"],
+                _labels(product),
             ]
             for product in products
         ],
@@ -76,14 +82,14 @@ class ChangeCustomLabel(Function):
         """Which products, which label."""
 
         products: ProductIds
-        label: str = Field(min_length=1, max_length=100, description="The label's new text.")
+        label: OneLine = Field(max_length=100, description="The label's new text.")
         field: LabelField = Field(default="custom_label_0", description="Which of the custom labels.")
 
     def handle(self, arguments: Arguments) -> FunctionResult:
         """All products, or none if one of them does not exist."""
         chosen = list(dict.fromkeys(arguments.products))
         _existing(self, chosen)
-        for product_id in chosen:
+        changed = [
             self.context.data.update(
                 product_key(product_id),
                 lambda product: {
@@ -91,10 +97,17 @@ class ChangeCustomLabel(Function):
                     "labels": {**product["labels"], arguments.field: arguments.label},
                 },
             )
+            for product_id in chosen
+        ]
         count = f"{len(chosen)} product{'s' if len(chosen) != 1 else ''}"
         return FunctionResult(
             f"Changed {arguments.field} to '{arguments.label}' for {count}.",
-            {"products": chosen, "field": arguments.field, "label": arguments.label},
+            {
+                "products": chosen,
+                "field": arguments.field,
+                "label": arguments.label,
+                "table_data": _table(changed),
+            },
         )
 
 
@@ -115,12 +128,14 @@ class DuplicateProducts(Function):
         chosen = list(dict.fromkeys(arguments.products))
         originals = _existing(self, chosen)
         copies = self._numbers(len(chosen))
+        made: list[dict[str, Any]] = []
         for original, number in zip(originals, copies, strict=True):
             copy = {**original, "id": number, "name": f"{original['name']} (copy)"}
             copy |= {"units": 0, "clicks": 0, "revenue_cents": 0, "labels": {}}
             self.context.data.put(product_key(number), copy, if_version=0)
-        made = ", ".join(f"{old} as {new}" for old, new in zip(chosen, copies, strict=True))
-        return FunctionResult(f"Duplicated product {made}.", {"copies": copies})
+            made.append(copy)
+        pairs = ", ".join(f"{old} as {new}" for old, new in zip(chosen, copies, strict=True))
+        return FunctionResult(f"Duplicated product {pairs}.", {"copies": copies, "table_data": _table(made)})
 
     def _numbers(self, count: int) -> list[int]:
         """New product numbers, the same ones whenever this call runs. A crash in between leaves a gap."""

@@ -15,7 +15,7 @@ _LABEL_TO = re.compile(
     r"\blabels?\b.*?\b(?:to|as)\s+([\w][\w -]{0,60}?)(?:\s+(?:for|on|of)\b|[.,!?]|$)", re.IGNORECASE
 )
 _TOP = re.compile(r"\btop\s+(\d{1,9})\b|\btop\b[^.]*\bproducts?\b|\bbest[- ]sell", re.IGNORECASE)
-_LISTED_PRODUCT = re.compile(r"\bproduct (\d+)\b", re.IGNORECASE)
+_LISTED_PRODUCT = re.compile(r"\b\d+\. product (\d+)\b", re.IGNORECASE)
 _NUMBERS = r"\s*#?((?:\d+(?:\s*(?:-|–|to)\s*#?\d+)?(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*)?#?)+)"
 _RANGE = re.compile(r"(\d+)(?:\s*(?:-|–|to)\s*#?(\d+))?")
 _PASSAGE = re.compile(
