@@ -8,6 +8,7 @@ from typing import Any
 
 from parley.cli.argument_types import encodable, folder, json_object, number, text, token
 from parley.cli.knowledge_arguments import add_kb
+from parley.cli.mcp_arguments import add_mcp
 
 Subparsers = Any  # argparse's own type for this is private
 
@@ -21,6 +22,7 @@ def add_commands(commands: Subparsers) -> None:
     _add_inspection(commands)
     _add_import(commands)
     add_kb(commands, _add_server)
+    add_mcp(commands, _add_server)
     _add_prompt(commands)
     _add_page(commands)
 

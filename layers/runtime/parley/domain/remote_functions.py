@@ -23,6 +23,7 @@ BEARER_HEADER = "Authorization"
 CALLER_HEADERS = ("Parley-User", "Parley-Project", "Parley-Agent", "Parley-Thread")
 IDEMPOTENCY_HEADER = "Idempotency-Key"
 
+_LONGEST_NAME = 64
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _HEADER_VALUE = re.compile(r"[ -~]{0,2000}")
 _OURS = frozenset(
@@ -125,6 +126,11 @@ class McpFunction(_Addressed):
 
     kind: Literal["mcp"] = "mcp"
     tool: str = Field(min_length=1, max_length=128, pattern=r"^[ -~]+$")
+
+
+def name_of_tool(prefix: str, tool: str) -> str:
+    """The name of the function for one of all tools of a server; what a function's name cannot hold becomes ``_``."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", f"{prefix}_{tool}")[:_LONGEST_NAME]
 
 
 RemoteFunction = HttpFunction | LambdaFunction | McpFunction

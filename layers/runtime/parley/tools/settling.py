@@ -6,13 +6,12 @@ later changes no prompt, and takes no confirmation away.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from parley.domain.agents import AgentFunction
 from parley.domain.errors import InvalidRequest
-from parley.domain.remote_functions import EVERY_TOOL, HttpFunction, McpFunction
+from parley.domain.remote_functions import EVERY_TOOL, HttpFunction, McpFunction, name_of_tool
 from parley.tools.answers import Unanswered
 from parley.tools.hosts import HostRefused
 from parley.tools.remote import RemoteFunctions
@@ -21,7 +20,6 @@ from parley.tools.results import clean_content
 if TYPE_CHECKING:
     from parley.tools.mcp_calls import Tool
 
-_LONGEST_NAME = 64
 _SHOWN_TOOLS = 20
 
 
@@ -75,7 +73,7 @@ def _check_schema(function: AgentFunction, schema: dict[str, Any]) -> None:
 
 def _one_of(function: AgentFunction, implementation: McpFunction, tool: str) -> AgentFunction:
     """One tool of all: named after the entry that asked for all of them."""
-    name = re.sub(r"[^A-Za-z0-9_-]", "_", f"{function.name}_{tool}")[:_LONGEST_NAME]
+    name = name_of_tool(function.name, tool)
     return function.but(
         name=name, description=None, parameters=None, implementation=implementation.but(tool=tool)
     )
