@@ -173,7 +173,7 @@ class SqliteModel(StoreModel):
     def purge(self) -> None:
         assert isinstance(self.store, SqliteStore)
         over = [key for key, item in self.items.items() if self.over(item)]
-        assert self.store.purge_expired(100) == len(over)
+        assert self.store.purge_expired(lambda key: None, at_once=2) == len(over)
         for key in over:
             del self.items[key]
 

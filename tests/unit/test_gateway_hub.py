@@ -4,7 +4,7 @@ import threading
 import pytest
 
 from parley.embedded.gateway_socket import IDLE_SECONDS, LIFE_SECONDS
-from parley.embedded.sockets import QUEUED_FRAMES, SocketHub
+from parley.embedded.sockets import QUEUED_CHARACTERS, QUEUED_FRAMES, SocketHub
 from parley.turns.ports import ConnectionGone
 
 
@@ -90,13 +90,29 @@ def test_a_frame_for_a_connection_that_is_not_there_says_so():
     run(scenario)
 
 
-def test_a_client_that_does_not_read_loses_frames_and_blocks_nobody():
+@pytest.mark.parametrize(("size", "room"), [(1, QUEUED_FRAMES), (32_000, QUEUED_CHARACTERS // 32_000)])
+def test_a_client_that_does_not_read_gets_what_there_was_room_for_and_is_hung_up_on(size, room):
     async def scenario(hub):
-        connection = hub.open("c", 0.0)
-        for number in range(QUEUED_FRAMES + 5):
-            hub.post("c", str(number))
-        assert len(connection.frames) == QUEUED_FRAMES
-        assert connection.dropped == 5
+        client = Client(hub, wanted=room)
+        frames = [f"{number:08d}".ljust(size, ".")[-size:] for number in range(room + 5)]
+        for frame in frames:
+            hub.post("c", frame)
+        assert client.connection.dropped == 5
+        assert (await client.sender).code == 1013
+        assert client.frames == frames[:room]
+        assert client.connection.queued == 0
+
+    run(scenario)
+
+
+def test_nothing_is_sent_behind_a_frame_that_was_dropped():
+    async def scenario(hub):
+        client = Client(hub, wanted=1)
+        hub.post("c", "first")
+        hub.post("c", "x" * (QUEUED_CHARACTERS + 1))
+        hub.post("c", "behind it")
+        assert (await client.sender).code == 1013
+        assert client.frames == ["first"]
 
     run(scenario)
 

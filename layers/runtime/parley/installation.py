@@ -60,7 +60,7 @@ class Installation:
     def purge(self) -> int:
         """Delete expired items and executions closed long ago, as AWS does; how many it were."""
         before = self.runtime.clock.now() - KEPT_SECONDS
-        return self.store.purge_expired() + self.interpreter.forget_closed(before)
+        return self.store.purge_expired(self.runtime.blobs.delete) + self.interpreter.forget_closed(before)
 
     def close(self) -> None:
         """Stop working on the folder and give it up; what is under way goes on at the next opening."""

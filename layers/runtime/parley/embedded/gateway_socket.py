@@ -32,6 +32,7 @@ class Close(NamedTuple):
 
 TOO_OLD = Close(1001, "Going away")
 IDLE = Close(1001, "Idle")
+TOO_SLOW = Close(1013, "Too slow: connect again and resume")
 BINARY_REFUSED = Close(1003, "Binary messages are not supported")
 
 _STAGE, _API_ID = "embedded", "embedded"

@@ -2,7 +2,8 @@
 
 Any thread posts; the event loop that serves the sockets sends. A burst of posts wakes the loop once, and
 each connection has one sender for its whole life, so a frame costs an append to a queue and its share of a
-wake-up. A client that reads too slowly loses frames (it resumes by `seq`); a turn never waits for one.
+wake-up. A turn never waits for a client: one that reads too slowly gets what is queued and is then hung up on, so
+that it connects again and resumes by `seq`; what was dropped meanwhile is in the log.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable
 
-from parley.embedded.gateway_socket import IDLE, IDLE_SECONDS, LIFE_SECONDS, TOO_OLD, Close
+from parley.embedded.gateway_socket import IDLE, IDLE_SECONDS, LIFE_SECONDS, TOO_OLD, TOO_SLOW, Close
 from parley.turns.ports import ConnectionGone
 
-QUEUED_FRAMES = 1024
+QUEUED_FRAMES = 4096
+QUEUED_CHARACTERS = 8_000_000
+"""What may wait for one client: more than a replay posts at once, and little enough to have many such clients."""
 
 
 class SocketConnection:
@@ -24,13 +27,26 @@ class SocketConnection:
     def __init__(self, connection_id: str, opened_at: float) -> None:
         self.connection_id = connection_id
         self.frames: deque[str] = deque()
+        self.queued = 0  # characters
         self.dropped = 0
+        self._counting = threading.Lock()
         self.opened_at = opened_at
         self.active_at = opened_at
         # True from the post that finds the sender asleep until the sender has found nothing to send.
         self.awake = False
         self._close: Close | None = None
         self._waiter: asyncio.Future[None] | None = None
+
+    def take(self, frame: str) -> bool:
+        """Queue a frame, unless there is no room or one was dropped before it. Whether it was queued."""
+        with self._counting:
+            full = len(self.frames) >= QUEUED_FRAMES or self.queued + len(frame) > QUEUED_CHARACTERS
+            if self.dropped or full:
+                self.dropped += 1
+                return False
+            self.queued += len(frame)
+            self.frames.append(frame)
+            return True
 
     def wake(self) -> None:
         """Let the sender look again. In the event loop only."""
@@ -47,9 +63,12 @@ class SocketConnection:
         frames = self.frames
         while True:
             while frames:
-                await send(frames.popleft())
-            if self._close is not None:
-                return self._close
+                frame = frames.popleft()
+                with self._counting:
+                    self.queued -= len(frame)
+                await send(frame)
+            if self._close is not None or self.dropped:
+                return self._close or TOO_SLOW
             self.awake = False
             if frames:  # posted between the last look and the line above, by one who saw us awake
                 self.awake = True
@@ -76,11 +95,7 @@ class SocketHub:
         connection = self._connections.get(connection_id)
         if connection is None:
             raise ConnectionGone(connection_id)
-        if len(connection.frames) >= QUEUED_FRAMES:
-            connection.dropped += 1
-            return
-        connection.frames.append(frame)
-        if not connection.awake:
+        if connection.take(frame) and not connection.awake:
             self._make_ready(connection)
 
     def open(self, connection_id: str, now: float) -> SocketConnection:

@@ -7,12 +7,13 @@ SQLite orders text by its UTF-8 bytes, as DynamoDB does.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from parley.embedded.database import Database
 from parley.turns.item_size import check_size
 from parley.turns.ports import Clock, ConditionFailed, Index, IndexKey, Item
+from parley.turns.records import blob_key
 
 _COLUMNS: Final = (
     "partition, sort, body, version, expires_at, due_partition, due_sort, listed_partition, listed_sort"
@@ -70,10 +71,8 @@ _PUT_NEXT: Final = (
 )
 _DELETE: Final = "DELETE FROM items WHERE partition = ? AND sort = ?"
 _DELETE_VERSION: Final = f"DELETE FROM items {_IS_VERSION}"
-_PURGE: Final = (
-    "DELETE FROM items WHERE (partition, sort) IN"
-    " (SELECT partition, sort FROM items WHERE expires_at <= ? LIMIT ?)"
-)
+_EXPIRED: Final = "SELECT partition, sort, body FROM items WHERE expires_at <= ? LIMIT ?"
+_PURGE: Final = "DELETE FROM items WHERE partition = ? AND sort = ? AND expires_at <= ?"
 
 
 def _query_sql(order: str) -> str:
@@ -194,10 +193,25 @@ class SqliteStore:
             low, high = _next_to(after) if after else "", _next_to(until) if until else None
         return self._select(_QUERY_INDEX[index, descending], partition, low, high, limit)
 
-    def purge_expired(self, limit: int = 500) -> int:
-        """Remove at most ``limit`` items whose time is over; how many it were."""
-        now = self._clock.now()
-        return self._database.write(lambda connection: connection.execute(_PURGE, (now, limit)).rowcount)
+    def purge_expired(self, forget_blob: Callable[[str], None], *, at_once: int = 500) -> int:
+        """Remove all items whose time is over, ``at_once`` in a commit; how many it were.
+
+        ``forget_blob`` is given the keys of the blobs behind them, before: cut off in between, it is done again.
+        """
+        now, purged = self._clock.now(), 0
+        while True:
+            rows = self._database.read(
+                lambda connection: connection.execute(_EXPIRED, (now, at_once)).fetchall()
+            )
+            for key in filter(None, (blob_key(body) for _, _, body in rows)):
+                forget_blob(key)
+            self._delete_expired([(partition, sort, now) for partition, sort, _ in rows])
+            purged += len(rows)
+            if len(rows) < at_once:
+                return purged
+
+    def _delete_expired(self, keys: list[tuple[str, str, float]]) -> None:
+        self._database.write(lambda connection: connection.executemany(_PURGE, keys).rowcount)
 
     def forget(self, prefix: str) -> int:
         """Remove all partitions whose name begins with ``prefix``, such as a former process's connections."""

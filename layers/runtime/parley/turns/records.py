@@ -1,7 +1,8 @@
 """Values in the store: JSON in and out, bodies too large for an item kept as blobs.
 
 A body over ``Settings.inline_limit`` is put into the blobs first, under a key of its own, and the item holds
-``{"$blob": key}``; readers see the whole value either way.
+``{"$blob": key}``; readers see the whole value either way. The blobs of items whose time will be over lie below
+``EXPIRING``, so that a rule of the bucket can take them too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from parley.turns.runtime import Runtime
 
 V = TypeVar("V", bound=Value)
 _REFERENCE = '{"$blob":'
+EXPIRING = "expiring/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +31,18 @@ class Stored(Generic[V]):
 
 def whole_body(runtime: Runtime, item: Item) -> str:
     """The item's body, fetched from the blobs if it lies there."""
-    if not item.body.startswith(_REFERENCE):
+    key = blob_key(item.body)
+    if key is None:
         return item.body
-    blob = runtime.blobs.get(json.loads(item.body)["$blob"])
+    blob = runtime.blobs.get(key)
     if blob is None:
         raise LookupError(f"the blob behind {item.partition} {item.sort} is gone")
     return blob.decode()
+
+
+def blob_key(body: str) -> str | None:
+    """The key of the blob that an item's body stands for; None if it is the body itself."""
+    return str(json.loads(body)["$blob"]) if body.startswith(_REFERENCE) else None
 
 
 def load(runtime: Runtime, partition: str, sort: str, kind: type[V]) -> Stored[V] | None:
@@ -52,7 +60,8 @@ def put_body(runtime: Runtime, item: Item, *, if_version: int | None) -> Item:
     """Store an item of any body size. Raises ConditionFailed."""
     encoded = item.body.encode()
     if len(encoded) > runtime.settings.inline_limit:
-        key = f"items/{item.partition}/{item.sort}/{uuid.uuid4().hex}"
+        folder = "items/" if item.expires_at is None else EXPIRING
+        key = f"{folder}{item.partition}/{item.sort}/{uuid.uuid4().hex}"
         runtime.blobs.put(key, encoded, content_type="application/json")
         item = replace(item, body=json.dumps({"$blob": key}, separators=(",", ":")))
     return runtime.store.put(item, if_version=if_version)
