@@ -73,4 +73,5 @@ def _invalid(invalid: RequestValidationError) -> Response[str]:
         return error(400, "bad_request", f"The body must be JSON: {first['ctx']['error']}.")
     if not place and first["loc"] and first["loc"][0] == "body":
         return error(400, "bad_request", "The body must be a JSON object.")
-    return error(422, "invalid_request", f"{'.'.join(place)}: {first['msg']}.")
+    words = first["msg"].removeprefix("Value error, ")
+    return error(422, "invalid_request", f"{'.'.join(place)}: {words}.")

@@ -100,7 +100,7 @@ def test_of_many_faults_five_are_told() -> None:
     ("schema", "words"),
     [
         ({"type": "array"}, "its type must be object, for arguments have names"),
-        ({"type": "object", "properties": {"a": {"type": "text"}}}, "properties.a.type: 'text' is not valid"),
+        ({"type": "object", "properties": {"a": {"type": "text"}}}, "properties.a.type: must be string, number,"),
         ({"type": "object", "properties": []}, "properties: [] is not of type 'object'"),
         ({"type": "object", "required": "a"}, "required: 'a' is not of type 'array'"),
         ({"properties": {"a": {"$ref": "#/$defs/none"}}}, "$ref /$defs/none leads nowhere"),

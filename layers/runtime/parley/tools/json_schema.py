@@ -40,6 +40,7 @@ _LIMITS = {
     "minLength": ("string_too_short", "min_length"),
     "maxLength": ("string_too_long", "max_length"),
 }
+_NO_TYPE = "must be string, number, integer, boolean, array, object or null"
 _OTHERS = {
     "uniqueItems": "must not hold the same entry twice",
     "anyOf": "must have one of the accepted forms",
@@ -63,7 +64,8 @@ def schema_fault(schema: Mapping[str, Any]) -> str | None:
         _resolve_all(schema)
     except SchemaError as error:
         place = ".".join(str(step) for step in error.absolute_path)
-        return f"{place + ': ' if place else ''}{error.message[:200]}"
+        words = _NO_TYPE if error.absolute_path and error.absolute_path[-1] == "type" else error.message[:200]
+        return f"{place + ': ' if place else ''}{words}"
     except Unresolvable as error:
         return f"$ref {error.ref[:100]} leads nowhere; references must lead within the schema"
     except RecursionError:
