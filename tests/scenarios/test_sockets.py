@@ -40,7 +40,7 @@ def ask(socket, **message):
 def finished_log(client, path):
     """The events of a thread whose turn is over; nothing before."""
     events = client.get(path).json()["events"]
-    return events if events and events[-1]["event"] == "ThreadEnd" else []
+    return events if events and events[-1]["event"] in ("ThreadEnd", "ProposeActions") else []
 
 
 def test_a_ticket_comes_with_the_address_that_takes_it_where_that_is_another(server, client):
