@@ -17,7 +17,7 @@ from parley.turns.task import Task, open_log
 
 
 def await_confirmation(runtime: Runtime, task: Task) -> dict[str, Any]:
-    """The token into the aggregate, then the message and the event.
+    """The message and the event, then the token into the aggregate: whoever can wake this call has been shown all.
 
     The proposal was recorded with the reply. A call that an earlier attempt answered, if only as failed, is not
     proposed again.
@@ -28,12 +28,6 @@ def await_confirmation(runtime: Runtime, task: Task) -> dict[str, Any]:
         return {}
     proposal = _proposal(runtime, task, opened)
     log = open_log(runtime, task, opened.scope)
-    run_id = task.run.run_id
-    entry = open_proposal(proposal, task.token, task.order)
-    turn = opened.scope.conversation.turn
-    conversation = conversations.change(
-        runtime, run_id.thread_id, lambda c: propose(c, run_id, turn, entry), known=opened.scope.stored
-    )
     _show(runtime, opened, proposal)
     log.append(
         opened.event(
@@ -46,6 +40,12 @@ def await_confirmation(runtime: Runtime, task: Task) -> dict[str, Any]:
             question=proposal.question,
             expires_at=proposal.expires_at,
         )
+    )
+    run_id = task.run.run_id
+    entry = open_proposal(proposal, task.token, task.order)
+    turn = opened.scope.conversation.turn
+    conversation = conversations.change(
+        runtime, run_id.thread_id, lambda c: propose(c, run_id, turn, entry), known=opened.scope.stored
     )
     current = conversation.proposal(proposal.proposal_id)
     over = runtime.clock.now() >= proposal.expires_at
