@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,12 +45,18 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    data = tmp_path / "data"
+@contextmanager
+def serving(data: Path) -> Iterator[Server]:
+    """A server until the block ends, for modules whose tests can share one."""
     with Command("serve", "--port", "0", "--data", str(data)) as command:
         url, token = command.greeting()
         yield Server(command, url, token, data)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path / "data") as running:
+        yield running
 
 
 @pytest.fixture

@@ -26,6 +26,15 @@ def test_a_page_that_has_not_changed_is_not_sent_again(server: Server) -> None:
     assert first.headers["cache-control"] == "no-cache"
 
 
+def test_the_page_is_compressed_for_those_who_take_it_so(server: Server) -> None:
+    small = httpx.get(f"{server.url}/conversation.asl.json")
+    plain = httpx.get(f"{server.url}/conversation.asl.json", headers={"accept-encoding": "gzip;q=0, br"})
+    assert small.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert int(small.headers["content-length"]) < int(plain.headers["content-length"]) / 5
+    assert small.json() == plain.json()
+
+
 def test_what_npm_keeps_in_a_clone_is_no_part_of_the_page(server: Server) -> None:
     for path in ("/package.json", "/package-lock.json", "/node_modules/axe-core/axe.min.js"):
         assert httpx.get(f"{server.url}{path}").status_code == 404

@@ -84,7 +84,9 @@ function noteOf(state, reason) {
   return reason ?? null;
 }
 
+// A browser takes dots in an address for steps to other folders, encoded or not: such a name would never arrive.
 function path(id) {
+  if (id.split("/").some((part) => part === "." || part === "..")) throw new Error("A name must not have . or .. as a part.");
   return id.split("/").map(encodeURIComponent).join("/");
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ _HEADERS = [("cache-control", "no-cache"), *page.security_headers().items()]
 
 class _File(NamedTuple):
     content: bytes
+    gzipped: bytes
     content_type: str
     etag: str
 
@@ -37,13 +39,28 @@ class Pages:
         found = self._files.get(path)
         if found is None or method not in {"GET", "HEAD"}:
             return None
-        own = [*_HEADERS, ("etag", found.etag)]
+        own = [*_HEADERS, ("etag", found.etag), ("vary", "accept-encoding")]
         known = {tag.strip().removeprefix("W/") for tag in headers.get("if-none-match", "").split(",")}
-        if found.etag in known or "*" in known:
+        if found.etag.removeprefix("W/") in known or "*" in known:
             return HttpAnswer(304, own)
-        own += [("content-type", found.content_type), ("content-length", str(len(found.content)))]
-        return HttpAnswer(200, own, found.content if method == "GET" else b"")
+        content = found.content
+        if _takes_gzip(headers.get("accept-encoding", "")):
+            content = found.gzipped
+            own.append(("content-encoding", "gzip"))
+        own += [("content-type", found.content_type), ("content-length", str(len(content)))]
+        return HttpAnswer(200, own, content if method == "GET" else b"")
 
 
 def _file(content: bytes, suffix: str) -> _File:
-    return _File(content, page.TYPES[suffix], f'"{hashlib.sha256(content).hexdigest()[:32]}"')
+    # Weak: the same tag for both encodings.
+    etag = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'
+    return _File(content, gzip.compress(content, 6, mtime=0), page.TYPES[suffix], etag)
+
+
+def _takes_gzip(accepted: str) -> bool:
+    """Of the codings that a browser names (RFC 9110, 12.5.3), ours is the only one that is looked for."""
+    for coding in accepted.lower().split(","):
+        name, _, weight = coding.partition(";")
+        if name.strip() == "gzip":
+            return weight.replace(" ", "") not in {"q=0", "q=0.0", "q=0.00", "q=0.000"}
+    return False
