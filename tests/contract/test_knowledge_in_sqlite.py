@@ -100,7 +100,7 @@ def test_a_passage_says_its_section_and_where_it_begins(library: Library) -> Non
     shop = library.project()
     shop.put("returns.md", None, RETURNS)
     best = shop.search("photograph", 1)[0]
-    assert best.heading == "Returns policy › Damaged goods"
+    assert best.heading == "Damaged goods"
     assert best.start is not None
     assert RETURNS[best.start :].startswith(best.text)
 

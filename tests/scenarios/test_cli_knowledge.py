@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from parley.cli import main as cli
@@ -110,6 +112,15 @@ def test_what_a_document_says_cannot_steer_the_terminal(parley, tmp_path):
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     parley("kb", "remove", "evil.html")
+
+
+def test_in_a_conversation_a_search_shows_where_its_passages_are_from(parley):
+    status, shown = parley("chat", "--message", "What is our policy for gift cards?")
+    assert status == 0
+    lines = shown.out.splitlines()
+    assert lines[1] == '       → searchKnowledgeBase(query="What is our policy for gift cards?")'
+    assert re.fullmatch(r"       ✓ \d+ passages? from Returns policy.*", lines[2])
+    assert lines[3] == "agent  Here is what Returns policy (returns-policy.md) says:"
 
 
 def test_a_folder_that_nobody_serves_is_served_for_as_long_as_it_takes(tmp_path, capsys, monkeypatch):

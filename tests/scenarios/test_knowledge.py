@@ -110,7 +110,7 @@ def test_an_agent_looks_it_up_and_the_page_gets_the_sources(system: System) -> N
     assert (source["document_id"], source["title"]) == ("a b/returns.md", "Returns policy")
     assert system.get(unquote(source["url"]))["content"] == RETURNS
     assert response["additional_data"]["table_data"]["rows"] == [
-        [source["title"], source["section"], source["text"]]
+        [source["title"], source["heading"], source["text"]]
     ]
     (first, _) = prompts(system, thread, thread)
     assert [tool.name for tool in first.tools] == ["searchKnowledgeBase"]

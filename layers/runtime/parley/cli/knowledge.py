@@ -93,7 +93,7 @@ def _added(api: Api, project: str, file: DocumentFile, title: str | None, termin
 
 
 def _show(passage: dict[str, Any], terminal: Terminal) -> None:
-    source = passage["heading"] or passage["title"]
+    source = " › ".join(name for name in (passage["title"], passage["heading"]) if name)
     terminal.line(f"{terminal.styled('bold', clean(source))}  {clean(passage['document_id'])}")
     for line in clean(passage["text"]).splitlines():
         terminal.line(f"  {line}".rstrip())

@@ -138,7 +138,7 @@ class Transcript:
 
     def _tool_response(self, event: Event, data: dict[str, Any]) -> None:
         ok = data.get("ok", True)
-        content = shortened(str(data.get("content") or "done"), _RESULT)
+        content = _sources(data) or shortened(str(data.get("content") or "done"), _RESULT)
         mark, style = ("✓", "green") if ok else ("✗", "red")
         self.line(f"{mark} {content}", indent=self.depth(event), style=style)
 
@@ -236,3 +236,11 @@ _REJECTIONS = {
 def _listed(arguments: dict[str, Any]) -> str:
     listed = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
     return shortened(listed, _ARGUMENTS)
+
+
+def _sources(data: dict[str, Any]) -> str:
+    """Where passages are from, in place of passages that were written for a model; nothing if there are none."""
+    sources = (data.get("additional_data") or {}).get("sources") or ()
+    titles = dict.fromkeys(str(source["title"]) for source in sources)
+    count = "1 passage" if len(sources) == 1 else f"{len(sources)} passages"
+    return f"{count} from {', '.join(titles)}" if titles else ""

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 LONGEST_PASSAGE = 1200
 """Characters."""
+BETWEEN = " › "
+"""Stands between the headings above a passage."""
 OVERLAP = 150
 """Characters, at most, that a passage repeats of the one before."""
 
@@ -23,7 +25,7 @@ _ENDS = (re.compile(r"\n[ \t]*\n"), re.compile(r"\n"), re.compile(r"[.!?…]\s|[
 
 
 class Passage(NamedTuple):
-    """``text`` is the document's text from ``start`` on; ``heading`` the headings above it, with › between."""
+    """``text`` is the document's text from ``start`` on; ``heading`` the headings above it, with ``BETWEEN``."""
 
     heading: str
     start: int
@@ -78,7 +80,7 @@ def _fence_after(line: str, fence: str) -> str:
 
 
 def _joined(path: list[tuple[int, str]]) -> str:
-    return " › ".join(name for _, name in path)
+    return BETWEEN.join(name for _, name in path)
 
 
 def _windows(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -22,6 +22,7 @@ from parley.domain.documents import (
     title_of,
 )
 from parley.domain.errors import Conflict, InvalidRequest, Refusal, SaveConflict, TooLarge
+from parley.domain.passages import BETWEEN
 from parley.turns import projects
 from parley.turns.documents import Documents
 from parley.turns.knowledge_ports import Hit, Indexed, Knowledge
@@ -44,7 +45,7 @@ def document_link(project_id: str, document_id: str) -> str:
 
 
 class Found(NamedTuple):
-    """A passage and the document that it is from. The rest as in ``Hit``."""
+    """A passage and the document that it is from. ``heading``: below the title. The rest as in ``Hit``."""
 
     document_id: str
     title: str
@@ -113,7 +114,8 @@ class ProjectKnowledge:
 
 
 def _found(hit: Hit, document: Document) -> Found:
-    return Found(hit.document_id, document.title, hit.heading, hit.start, hit.text, hit.score)
+    heading = "" if hit.heading == document.title else hit.heading.removeprefix(f"{document.title}{BETWEEN}")
+    return Found(hit.document_id, document.title, heading, hit.start, hit.text, hit.score)
 
 
 def _check(fault: str | None, name: str) -> None:
@@ -138,7 +140,12 @@ def knowledge_of(runtime: Runtime, project_id: str) -> ProjectKnowledge:
 
 
 def install(runtime: Runtime, project_id: str, documents: Mapping[str, str]) -> None:
-    """Put the texts of a function pack there, by id, unless they are. Where that cannot be, the log says so."""
+    """Put the texts of a function pack there, by id, unless they are, and if the installation has a knowledge base.
+
+    What its index refuses is logged: a demo is no reason to answer nobody.
+    """
+    if runtime.knowledge is None:
+        return
     try:
         knowledge = knowledge_of(runtime, project_id)
         for document_id, content in documents.items():

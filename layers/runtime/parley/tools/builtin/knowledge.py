@@ -71,7 +71,7 @@ def _for_the_page(project_id: str, found: Sequence[Found]) -> dict[str, Any]:
         {
             "document_id": passage.document_id,
             "title": passage.title,
-            "section": passage.heading,
+            "heading": passage.heading,
             "start": passage.start,
             "score": round(passage.score, 4),
             "text": _shortened(passage.text),
@@ -79,7 +79,7 @@ def _for_the_page(project_id: str, found: Sequence[Found]) -> dict[str, Any]:
         }
         for passage in found
     ]
-    rows = [[source["title"], source["section"], source["text"]] for source in sources]
+    rows = [[source["title"], source["heading"], source["text"]] for source in sources]
     return {"sources": sources, "table_data": {"columns": ["document", "section", "passage"], "rows": rows}}
 
 
