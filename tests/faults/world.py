@@ -102,8 +102,10 @@ class World:
         self.resources.callback(database.close)
         return SqliteStore(database, self.clock)
 
-    def begin(self, policy: str = "supersede", turns: int = 3, fault: Fault | None = None) -> None:
-        """A person starts the conversation; if its worker dies on it, the client sends again."""
+    def begin(
+        self, policy: str = "supersede", turns: int = 3, fault: Fault | None = None, **more: Any
+    ) -> None:
+        """A person starts the conversation; if its worker dies on it, the client sends again. ``more``: the agent's."""
         functions: list[dict[str, Any]] = [
             {"name": name, "implementation": {"kind": "class", "class_name": name}}
             for name in ("note", "refund")
@@ -121,13 +123,14 @@ class World:
             "inactivity_seconds": INACTIVITY,
             "confirmation_seconds": CONFIRMATION,
             "on_message_while_pending": policy,
+            **more,
         }
         projects.ensure_member(self.runtime, "shop", "ann", projects.Role.OWNER)
         projects.put_agent(self.runtime, "shop", Agent.model_validate(facts))
-        message = NewMessage(message="talk 0", client_message_id="c0")
+        first = NewMessage(message="talk 0", client_message_id="c0")
         self.messages.append(Sent("c0", "talk 0"))
         for accident in (fault, None):
-            self.guarded(accident, lambda: self._begin(message))
+            self.guarded(accident, lambda: self._begin(first))
         self.accepted.append("talk 0")
 
     def _begin(self, message: NewMessage) -> None:
@@ -263,8 +266,9 @@ class World:
 
     # What has to be true in the end.
 
-    def come_to_rest(self) -> None:
-        while self.zombies:
+    def come_to_rest(self, *, zombies: bool = True) -> None:
+        """Everybody who stalled goes on (if ``zombies``), people approve, repair passes by: until nothing is left."""
+        while zombies and self.zombies:
             self.zombies.pop().go_on()
         until = self.clock.now() + REST
         while self.clock.now() < until:

@@ -63,10 +63,10 @@ def test_a_parked_run_needs_no_look() -> None:
 
 def test_a_closed_or_completed_run_needs_no_look() -> None:
     thread = parked()
-    closed = close_run(thread, thread.run_id)
-    closed = told(closed, closed.untold, 0)
+    closed = close_run(thread, thread.run_id, NOW)
     ended = received(accepted(parked(), "end", ending=True))
-    for over in (closed, complete(ended, ended.run_id, last_seq=0, now=NOW)):
+    for untold in (closed, complete(ended, ended.run_id, now=NOW)):
+        over = told(untold, untold.untold, 0)
         assert signals(over) == []
         assert due_at(over, NOW) is None
 

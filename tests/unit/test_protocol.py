@@ -17,7 +17,6 @@ from parley.domain.conversation import (
     RunId,
     RunStatus,
     RunTerms,
-    Untold,
     due_at,
 )
 from parley.domain.errors import Conflict, StaleRun, TooManyQueued
@@ -91,7 +90,7 @@ def test_a_message_for_a_run_that_is_starting_without_one_is_claimed_for_it() ->
 
 def test_a_message_for_a_closed_run_starts_the_next_generation_with_new_terms() -> None:
     waiting = parked()
-    closed = close_run(waiting, waiting.run_id)
+    closed = close_run(waiting, waiting.run_id, NOW)
     thread = accept(closed, "m2", terms=RunTerms(7, 70), ending=False, now=NOW + 9)
     assert thread.run_id == RunId("thread", 2, 1)
     assert thread.run.status is RunStatus.STARTING
@@ -179,8 +178,8 @@ RULES: list[Any] = [
     lambda c, run: count_calls(c, run, 1),
     lambda c, run: finish_turn(c, run, 1, reply_ref=None, summary="", last_seq=0, now=NOW),
     lambda c, run: hand_over(c, run, TERMS, NOW),
-    close_run,
-    lambda c, run: complete(c, run, last_seq=0, now=NOW),
+    lambda c, run: close_run(c, run, NOW),
+    lambda c, run: complete(c, run, now=NOW),
 ]
 
 
@@ -197,7 +196,7 @@ def test_a_run_that_no_longer_speaks_for_the_thread_can_do_nothing(rule: Any, st
 @pytest.mark.parametrize("rule", RULES)
 def test_a_closed_run_can_do_nothing(rule: Any) -> None:
     waiting = parked()
-    closed = close_run(waiting, waiting.run_id)
+    closed = close_run(waiting, waiting.run_id, NOW)
     with pytest.raises(StaleRun):
         rule(closed, closed.run_id)
 
@@ -287,12 +286,12 @@ def test_a_mailbox_is_read_by_the_latest_task_only() -> None:
 def test_what_a_save_owes_the_log_is_due_until_it_is_told() -> None:
     thread = finished(in_a_turn())
     handed = hand_over(thread, thread.run_id, TERMS, NOW)
-    continued = Untold(what="continued", generation=2)
-    assert handed.untold == (continued,)
+    (continued,) = handed.untold
+    assert (continued.generation, continued.status, continued.turns) == (1, "continued", 1)
     waiting = received(handed, "park")
-    closed = close_run(waiting, waiting.run_id)
-    ended = Untold(what="ended", generation=2)
-    assert closed.untold == (continued, ended)
+    closed = close_run(waiting, waiting.run_id, NOW)
+    (_, ended) = closed.untold
+    assert (ended.generation, ended.status, ended.stopped_at) == (2, "inactive", NOW)
     assert due_at(closed, NOW) == NOW + SIGNAL_GRACE_SECONDS
     half = told(closed, (continued,), 7)
     assert (half.untold, half.last_seq) == ((ended,), 7)
@@ -395,7 +394,7 @@ def test_handing_over_takes_along_a_message_that_a_stalled_task_claimed() -> Non
 
 def test_inactivity_closes_the_run_and_not_the_thread() -> None:
     thread = parked()
-    closed = close_run(thread, thread.run_id)
+    closed = close_run(thread, thread.run_id, NOW)
     assert closed.run.status is RunStatus.CLOSED
     assert closed.run.token is None
     assert closed.phase is Phase.WAITING_FOR_INPUT
@@ -404,16 +403,16 @@ def test_inactivity_closes_the_run_and_not_the_thread() -> None:
 
 def test_a_run_for_which_a_message_came_after_all_is_not_closed() -> None:
     thread = accepted(parked(), "m2")
-    assert close_run(thread, thread.run_id) is thread
+    assert close_run(thread, thread.run_id, NOW) is thread
 
 
 def test_the_end_completes_the_thread_for_good() -> None:
     thread = received(accepted(parked(), "end", ending=True))
-    done = complete(thread, thread.run_id, last_seq=20, now=NOW + 1)
+    done = complete(thread, thread.run_id, now=NOW + 1)
     assert done.phase is Phase.COMPLETED
     assert done.run.status is RunStatus.CLOSED
     assert done.run.message_id is None
-    assert done.last_seq == 20
+    assert [over.status for over in done.untold] == ["completed"]
     with pytest.raises(Conflict):
         accepted(done, "m3")
 
@@ -482,7 +481,7 @@ def test_two_repairs_of_one_death_start_one_attempt() -> None:
 
 def test_a_closed_run_is_not_started_again() -> None:
     waiting = parked()
-    closed = close_run(waiting, waiting.run_id)
+    closed = close_run(waiting, waiting.run_id, NOW)
     assert new_attempt(closed, closed.run_id) is closed
 
 

@@ -206,7 +206,7 @@ class Protocol(RuleBasedStateMachine):
 
     @rule(stale=st.booleans())
     def the_inactivity_time_is_over(self, stale: bool) -> None:
-        self.by(close_run, stale)
+        self.by(lambda c, run: close_run(c, run, self.now), stale)
 
     @precondition(lambda self: self.thread.ending and not self.thread.inbox and self.thread.turn is None)
     @rule(stale=st.booleans())
@@ -214,7 +214,7 @@ class Protocol(RuleBasedStateMachine):
         message_id = self.thread.run.message_id
         if message_id is None:
             return
-        self.by(lambda c, run: complete(c, run, last_seq=0, now=self.now), stale)
+        self.by(lambda c, run: complete(c, run, now=self.now), stale)
         if self.thread.phase is Phase.COMPLETED:
             self.known.finished.append(message_id)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from parley.domain import keys
 from parley.domain.agents import MessagePolicy
@@ -100,11 +100,27 @@ class OpenProposal(Value):
     decision: str | None = None
 
 
-class Untold(Value):
-    """What a save owes the event log: that ``generation`` began as another's continuation, or that it ended."""
+class RunRecord(Value):
+    """A run that is over, for the chain of runs. ``status``: continued, inactive, completed, or imported."""
 
-    what: Literal["continued", "ended"]
     generation: int
+    status: str
+    turns: int
+    attempts: int
+    started_at: float
+    stopped_at: float
+
+
+def record_of(run: Run, status: str, *, stopped_at: float) -> RunRecord:
+    """A run as it is, or as it is when it stops."""
+    return RunRecord(
+        generation=run.generation,
+        status=status,
+        turns=run.turns,
+        attempts=run.attempt,
+        started_at=run.started_at,
+        stopped_at=stopped_at,
+    )
 
 
 class Conversation(Value):
@@ -113,7 +129,8 @@ class Conversation(Value):
     ``turn`` is the number of the open turn, None between turns. ``active_at`` (the last accepted message)
     orders lists of threads: it changes less often than ``updated_at``, and an index entry costs a write.
     ``turns_per_run`` and ``inactivity_seconds`` are the person's wish; None leaves them to the agent.
-    ``untold`` is told before the next turn opens, by whoever comes first; until then the aggregate is due.
+    ``untold`` are runs whose end is to be recorded and told, before the next turn opens, by whoever comes first; until
+    then the aggregate is due.
     ``own_prompt``: the thread was imported with a system prompt, which lies in an item of its own.
     """
 
@@ -137,7 +154,7 @@ class Conversation(Value):
     last_reply_ref: str | None = None
     summary: str = ""
     last_seq: int = 0
-    untold: tuple[Untold, ...] = ()
+    untold: tuple[RunRecord, ...] = ()
     own_prompt: bool = False
     created_at: float
     active_at: float

@@ -16,9 +16,10 @@ from parley.domain.conversation import (
     Phase,
     Run,
     RunId,
+    RunRecord,
     RunStatus,
     RunTerms,
-    Untold,
+    record_of,
     require_run,
 )
 from parley.domain.decisions import decide_all, supersede
@@ -164,14 +165,18 @@ def count_calls(conversation: Conversation, run_id: RunId, calls: int) -> Conver
     return conversation.but(run=conversation.run.but(calls=conversation.run.calls + calls))
 
 
+def ends_with(conversation: Conversation) -> bool:
+    """Whether the claimed message is the one that ends the conversation: none is accepted behind it."""
+    return conversation.ending and not conversation.inbox and conversation.run.message_id is not None
+
+
 def cancel(conversation: Conversation, *, now: float) -> Conversation:
     """Ask the current turn to stop. Unchanged if there is none, if it was asked before, or if it is too late:
     its reply is being recorded, or it is the one that ends the conversation.
     """
     if conversation.run.message_id is None or conversation.cancelled:
         return conversation
-    ends = conversation.ending and not conversation.inbox
-    if ends or conversation.phase is Phase.RECORDING_REPLY:
+    if ends_with(conversation) or conversation.phase is Phase.RECORDING_REPLY:
         return conversation
     return decide_all(conversation, Outcome.CANCELLED, now).but(cancelled=True)
 
@@ -223,23 +228,23 @@ def hand_over(conversation: Conversation, run_id: RunId, terms: RunTerms, now: f
     require_run(conversation, run_id)
     changed = _next_generation(conversation, terms, now)
     run = changed.run.but(message_id=conversation.run.message_id)
-    untold = Untold(what="continued", generation=run.generation)
-    return changed.but(run=run, phase=Phase.CONTINUING_AS_NEW, untold=(*changed.untold, untold))
+    over = record_of(conversation.run, "continued", stopped_at=now)
+    return changed.but(run=run, phase=Phase.CONTINUING_AS_NEW, untold=(*changed.untold, over))
 
 
-def close_run(conversation: Conversation, run_id: RunId) -> Conversation:
+def close_run(conversation: Conversation, run_id: RunId, now: float) -> Conversation:
     """End the run for inactivity; unchanged if a message came after all."""
     require_run(conversation, run_id)
     run = conversation.run
     if run.message_id or conversation.inbox:
         return conversation
     closed = run.but(status=RunStatus.CLOSED, token=None)
-    untold = Untold(what="ended", generation=run.generation)
-    return conversation.but(run=closed, phase=Phase.WAITING_FOR_INPUT, untold=(*conversation.untold, untold))
+    over = record_of(run, "inactive", stopped_at=now)
+    return conversation.but(run=closed, phase=Phase.WAITING_FOR_INPUT, untold=(*conversation.untold, over))
 
 
-def told(conversation: Conversation, entries: tuple[Untold, ...], last_seq: int) -> Conversation:
-    """The log has these, at ``last_seq`` at the latest."""
+def told(conversation: Conversation, entries: tuple[RunRecord, ...], last_seq: int) -> Conversation:
+    """These ends are recorded, and in the log at ``last_seq`` at the latest."""
     left = tuple(entry for entry in conversation.untold if entry not in entries)
     if left == conversation.untold:
         return conversation
@@ -256,13 +261,13 @@ def note_seq(conversation: Conversation, last_seq: int) -> Conversation:
     return conversation.but(last_seq=last_seq)
 
 
-def complete(conversation: Conversation, run_id: RunId, *, last_seq: int, now: float) -> Conversation:
+def complete(conversation: Conversation, run_id: RunId, *, now: float) -> Conversation:
     """End the conversation for good."""
     require_run(conversation, run_id)
+    over = record_of(conversation.run, Phase.COMPLETED.value, stopped_at=now)
     closed = conversation.run.but(status=RunStatus.CLOSED, token=None, message_id=None)
-    seq = max(last_seq, conversation.last_seq)
     changed = conversation.but(run=closed, phase=Phase.COMPLETED, inbox=(), turn=None, ending=True)
-    return changed.but(cancelled=False, last_seq=seq, updated_at=now)
+    return changed.but(cancelled=False, untold=(*changed.untold, over), updated_at=now)
 
 
 def new_attempt(conversation: Conversation, dead: RunId) -> Conversation:

@@ -14,12 +14,13 @@ from parley.domain.protocol import accept, new_conversation
 from parley.domain.values import Value
 from parley.turns import conversations, projects
 from parley.turns.accepted import MESSAGE_LIMIT, AcceptedMessage, fingerprint_of, read_accepted
-from parley.turns.build_prompt import END_COMMAND
 from parley.turns.ports import ConditionFailed
 from parley.turns.records import Stored, load, put_once
 from parley.turns.runtime import Runtime
 
 TITLE_LIMIT = 200
+END_COMMAND = "/end"
+"""The message that completes a thread instead of being answered."""
 
 
 class NewMessage(Value):

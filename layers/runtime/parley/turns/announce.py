@@ -1,30 +1,34 @@
-"""RunContinued and RunEnded: what a save owes the event log of the chain of runs.
+"""The ends of runs: what a save owes the event log, and the chain of runs that people read.
 
-The save that makes the next run, or closes one, says in the aggregate what is to be told (``untold``). Whoever comes
-first tells it: the state itself, the next ReceiveMessage, repair. All of them read the log from ``last_seq`` on, which
-does not move before it is told, so it is told once; no turn opens before.
+The save that ends a run keeps what is to be told of it in the aggregate (``untold``). Whoever comes first tells it:
+the state itself, the next ReceiveMessage, repair. All of them read the log from ``last_seq`` on, which does not move
+before it is told, so it is told once; no turn opens before.
 """
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Any
 
-from parley.domain.conversation import Conversation, Untold
+from parley.domain import keys
+from parley.domain.conversation import Conversation, Phase, RunRecord
 from parley.domain.events import EventName, NewEvent
 from parley.domain.protocol import told
 from parley.turns import conversations
 from parley.turns.event_log import EventLog
-from parley.turns.records import Stored
+from parley.turns.records import Stored, put
 from parley.turns.runtime import Runtime
 
 
 def tell(runtime: Runtime, stored: Stored[Conversation]) -> Stored[Conversation]:
-    """Append what is owed, and save that it is there; nothing is read or written if nothing is owed."""
+    """Record and log what is owed, and save that it is done; nothing is read or written if nothing is owed."""
     conversation = stored.value
     if not conversation.untold:
         return stored
     log = EventLog(runtime, conversation, rerun=True)
-    log.append(*[_event(conversation, untold) for untold in conversation.untold])
+    log.append(*[event_of(conversation, over) for over in conversation.untold])
+    partition = keys.thread_partition(conversation.thread_id)
+    for over in conversation.untold:
+        put(runtime, partition, keys.run_record(over.generation), over, if_version=None)
     return conversations.change_stored(
         runtime,
         conversation.thread_id,
@@ -33,18 +37,13 @@ def tell(runtime: Runtime, stored: Stored[Conversation]) -> Stored[Conversation]
     )
 
 
-def _event(conversation: Conversation, untold: Untold) -> NewEvent:
-    generation = untold.generation
-    match untold.what:
-        case "continued":
-            name, more = EventName.RunContinued, {}
-        case "ended":
-            name, more = EventName.RunEnded, {"reason": "inactive"}
-        case _ as never:
-            assert_never(never)
-    return NewEvent(
-        event=name,
-        event_id=f"run:{generation}:{untold.what}",
-        turn=conversation.turns,
-        data={"generation": generation, **more},
-    )
+def event_of(conversation: Conversation, over: RunRecord) -> NewEvent:
+    """What is told of a run that is over. RunContinued names the run that goes on."""
+    name, event_id = EventName.RunEnded, f"run:{over.generation}:ended"
+    data: dict[str, Any] = {"generation": over.generation, "reason": over.status}
+    if over.status == "continued":
+        name, event_id = EventName.RunContinued, f"run:{over.generation + 1}:continued"
+        data = {"generation": over.generation + 1}
+    elif over.status == Phase.COMPLETED:
+        name, event_id, data = EventName.ConversationCompleted, "completed", {"reason": "ended"}
+    return NewEvent(event=name, event_id=event_id, turn=conversation.turns, data=data)

@@ -9,7 +9,7 @@ from parley.domain.agents import Agent, ClassFunction
 from parley.domain.conversation import DEAD_ATTEMPTS
 from parley.domain.errors import TurnGivenUp
 from parley.domain.messages import Message
-from parley.domain.protocol import open_turn
+from parley.domain.protocol import ends_with, open_turn
 from parley.prompts.build import build_prompt as compose
 from parley.prompts.file_tree import file_tree
 from parley.prompts.prompt import MessageForm, Prompt
@@ -30,8 +30,6 @@ FILES_LOOKED_AT = 1_000
 """For a prompt's file tree: one request to S3."""
 SUMMED_UP = 20
 """Messages before the window that a prompt sums up: their digest is about as long as a summary may be."""
-END_COMMAND = "/end"
-"""The message that completes a thread instead of being answered."""
 
 
 def build_prompt(runtime: Runtime, task: Task) -> dict[str, Any]:
@@ -45,9 +43,9 @@ def build_prompt(runtime: Runtime, task: Task) -> dict[str, Any]:
     agent = get_agent(runtime, conversation.project_id, scope.agent_id)
     seq = task.input.turn.seq
     if scope.subthread is None:
-        accepted = read_accepted(runtime, conversation.thread_id, conversation.run.message_id)
-        if accepted.content is not None and accepted.content.strip() == END_COMMAND:
+        if conversation.turn is None and ends_with(conversation):
             return _next("CompleteConversation", scope)
+        accepted = read_accepted(runtime, conversation.thread_id, conversation.run.message_id)
         scope, seq = _open(runtime, task, scope, agent, accepted)
     if scope.conversation.cancelled:
         return _next("RecordReply", scope, seq=seq)

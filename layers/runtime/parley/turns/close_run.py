@@ -9,7 +9,6 @@ from parley.domain.errors import StaleRun
 from parley.domain.protocol import close_run as close
 from parley.turns import conversations
 from parley.turns.announce import tell
-from parley.turns.closing import record_run
 from parley.turns.runtime import Runtime
 from parley.turns.task import Task
 
@@ -21,9 +20,10 @@ def close_run(runtime: Runtime, task: Task) -> dict[str, Any]:
     if stored.value.run_id != run_id:
         return {"next": "RunClosed"}
     if stored.value.run.status is not RunStatus.CLOSED:
-        record_run(runtime, stored.value, "inactive")
         try:
-            stored = conversations.change_stored(runtime, run_id.thread_id, lambda c: close(c, run_id))
+            stored = conversations.change_stored(
+                runtime, run_id.thread_id, lambda c: close(c, run_id, runtime.clock.now()), known=stored
+            )
         except StaleRun:
             return {"next": "RunClosed"}
     if stored.value.run.status is not RunStatus.CLOSED:

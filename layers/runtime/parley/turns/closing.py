@@ -9,12 +9,11 @@ from parley.domain.messages import Message
 from parley.domain.proposals import Outcome
 from parley.domain.protocol import finish_turn, should_hand_over
 from parley.domain.summary import rolled
-from parley.domain.values import Value
 from parley.turns import conversations
 from parley.turns.calls import decision_of, read_proposal, settle
 from parley.turns.event_log import EventLog
 from parley.turns.moderation import is_refusal
-from parley.turns.records import Stored, load, put
+from parley.turns.records import Stored, load
 from parley.turns.runtime import Runtime
 from parley.turns.task import Scope, Task
 
@@ -69,29 +68,3 @@ def finish(runtime: Runtime, task: Task, scope: Scope, log: EventLog, reply: Mes
 def after_turn(conversation: Conversation) -> str:
     """The state that follows a closed turn."""
     return "ContinueAsNew" if should_hand_over(conversation) else "ReceiveMessage"
-
-
-class RunRecord(Value):
-    """A run that is over, for the chain of runs. ``status``: continued, inactive or completed."""
-
-    generation: int
-    status: str
-    turns: int
-    attempts: int
-    started_at: float
-    stopped_at: float
-
-
-def record_run(runtime: Runtime, conversation: Conversation, status: str) -> None:
-    """Write the record of the current run, before the save that ends it."""
-    run = conversation.run
-    record = RunRecord(
-        generation=run.generation,
-        status=status,
-        turns=run.turns,
-        attempts=run.attempt,
-        started_at=run.started_at,
-        stopped_at=runtime.clock.now(),
-    )
-    partition = keys.thread_partition(conversation.thread_id)
-    put(runtime, partition, keys.run_record(run.generation), record, if_version=None)

@@ -9,7 +9,6 @@ from parley.domain.protocol import hand_over
 from parley.turns import conversations
 from parley.turns.accept_message import run_terms
 from parley.turns.announce import tell
-from parley.turns.closing import record_run
 from parley.turns.projects import get_agent
 from parley.turns.runtime import Runtime
 from parley.turns.task import Task
@@ -20,7 +19,6 @@ def continue_as_new(runtime: Runtime, task: Task) -> dict[str, Any]:
     run_id = task.run.run_id
     stored = conversations.require(runtime, run_id.thread_id)
     if stored.value.run_id == run_id:
-        record_run(runtime, stored.value, "continued")
         agent = get_agent(runtime, stored.value.project_id, stored.value.agent_id)
         try:
             stored = conversations.change_stored(

@@ -90,8 +90,8 @@ class EventLog:
         self._partition = keys.thread_partition(conversation.thread_id)
         self._until = until
         self._known: set[str] = set()
-        self._ended = 0
-        self._latest = 0
+        self._ended = conversation.turns
+        self._latest = conversation.turns
         self._speaks: dict[str, int] = {}
         self._last = max(conversation.last_seq, start or 0)
         if rerun or start is None:

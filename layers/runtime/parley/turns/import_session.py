@@ -12,7 +12,7 @@ from typing import Any
 
 from parley.domain import keys
 from parley.domain.agents import Agent
-from parley.domain.conversation import Conversation, Phase, Run, RunStatus
+from parley.domain.conversation import Conversation, Phase, Run, RunRecord, RunStatus
 from parley.domain.errors import Conflict
 from parley.domain.messages import Message, MessageKind
 from parley.domain.summary import rolled
@@ -20,7 +20,7 @@ from parley.domain.values import Value
 from parley.prompts.old_messages import thread_messages
 from parley.turns import conversations, projects
 from parley.turns.accept_message import TITLE_LIMIT
-from parley.turns.closing import RunRecord, reply_ref
+from parley.turns.closing import reply_ref
 from parley.turns.imported import ImportedSession
 from parley.turns.old_sessions import OldSession, read_session
 from parley.turns.ports import ConditionFailed

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from parley.domain import keys
-from parley.domain.conversation import Conversation, RunId, RunStatus
+from parley.domain.conversation import Conversation, RunId, RunRecord, RunStatus, record_of
 from parley.turns import projects
-from parley.turns.closing import RunRecord
 from parley.turns.records import parse
 from parley.turns.run_calls import RunReader
 from parley.turns.runtime import Runtime
@@ -23,25 +22,14 @@ def list_runs(runtime: Runtime, user_id: str, project_id: str, thread_id: str) -
 
 
 def _records(runtime: Runtime, conversation: Conversation) -> list[RunRecord]:
-    """Records of runs that are over, then the current run off the aggregate.
-
-    A record is written before the save that ends its run, so one of the current run may not be true yet.
-    """
+    """Records of runs that are over, then the current run off the aggregate, which has what was not recorded yet."""
     run = conversation.run
     items = runtime.store.query(keys.thread_partition(conversation.thread_id), "RUN#", limit=RUN_LIMIT)
-    records = [parse(runtime, item, RunRecord).value for item in items]
-    over = [record for record in records if record.generation < run.generation]
-    if run.status is RunStatus.CLOSED:
-        return over + [record for record in records if record.generation == run.generation]
-    current = RunRecord(
-        generation=run.generation,
-        status=_WORDS[run.status],
-        turns=run.turns,
-        attempts=run.attempt,
-        started_at=run.started_at,
-        stopped_at=0.0,
-    )
-    return [*over, current]
+    records = [*(parse(runtime, item, RunRecord).value for item in items), *conversation.untold]
+    over = {record.generation: record for record in records if record.generation <= run.generation}
+    if run.status is not RunStatus.CLOSED:
+        over[run.generation] = record_of(run, _WORDS[run.status], stopped_at=0.0)
+    return list(over.values())
 
 
 def _shown(record: RunRecord) -> dict[str, Any]:

@@ -179,6 +179,8 @@ def enter(runtime: Runtime, task: Task) -> Scope:
     scope = _scope(runtime, task)
     if task.state in _WITHIN_A_TURN and scope.turn != task.input.turn.turn:
         raise StaleRun(f"turn {task.input.turn.turn} is over")
+    if task.state in _WITHIN_A_TURN and task.state != "RecordReply" and scope.conversation.turn is None:
+        raise StaleRun(f"turn {scope.conversation.turns} of the root is over")
     if scope.subthread is not None and scope.subthread.done:
         raise StaleRun("the subthread has answered its call")
     return scope
