@@ -6,12 +6,15 @@ from dataclasses import asdict
 from typing import Any
 
 from parley import wiring
-from parley.turns.repair import repair_due, repair_execution
+from parley.turns.repair import Repaired, repair_due, repair_execution
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, int]:
     """An EventBridge schedule, or a "Step Functions Execution Status Change" whose execution it looks at."""
     name = event.get("detail", {}).get("name")
-    done = repair_execution(wiring.runtime(), name) if name else repair_due(wiring.runtime())
-    wiring.count_repairs(done)
+    done = Repaired()
+    try:
+        repair_execution(wiring.runtime(), name, done) if name else repair_due(wiring.runtime(), done)
+    finally:
+        wiring.count_repairs(done)
     return asdict(done)

@@ -151,7 +151,8 @@ def _remote_functions(
         from parley.aws import clients
         from parley.aws.lambdas import LambdaFunctions
 
-        own = session or boto3.session.Session()
+        # As with Bedrock: AWS's other tools know this variable, boto3 does not.
+        own = session or boto3.session.Session(region_name=settings.get("AWS_REGION"))
         return LambdaFunctions(lambda seconds: clients.lambdas(own, seconds), clock.sleep)
 
     hosts = variables.function_hosts(environment, on_aws=session is not None)
@@ -218,11 +219,12 @@ def ensure_demo(runtime: Runtime, user_id: str) -> None:
 
 def count_repairs(done: Repaired) -> None:
     """Report what repair did as metrics; a pass that found nothing says nothing."""
-    if not done.looked_at or os.environ.get("PARLEY_BACKEND") != "aws":
+    if not (done.looked_at or done.failed) or os.environ.get("PARLEY_BACKEND") != "aws":
         return
     metrics = Metrics()
     metrics.add_metric(name="RunsRestarted", unit=MetricUnit.Count, value=done.restarted)
     metrics.add_metric(name="SignalsRepaired", unit=MetricUnit.Count, value=done.signalled)
+    metrics.add_metric(name="RepairsFailed", unit=MetricUnit.Count, value=done.failed)
     metrics.flush_metrics()
 
 

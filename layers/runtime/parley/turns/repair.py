@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from parley.domain import keys
@@ -26,58 +27,74 @@ from parley.domain.errors import StorageError
 from parley.domain.protocol import new_attempt
 from parley.turns import conversations
 from parley.turns.announce import tell
-from parley.turns.ports import ExecutionStatus, IndexKey
+from parley.turns.ports import ExecutionStatus, IndexKey, Item
 from parley.turns.records import Stored
 from parley.turns.runtime import Runtime
 
 _log = logging.getLogger(__name__)
 
 PAGE = 100
+PASS_SECONDS = 45.0
+"""A pass ends and reports before its minute is over; what is still due is the next one's."""
 _ROOT_EXECUTION = re.compile(r"^(?P<thread>[0-9a-f-]{36})-(?P<generation>\d+)-(?P<attempt>\d+)$")
 
 
 @dataclass(slots=True)
 class Repaired:
-    """What a pass did."""
+    """What a pass did. ``failed`` counts threads whose repair raised an error."""
 
     looked_at: int = 0
     signalled: int = 0
     restarted: int = 0
+    failed: int = 0
 
 
-def repair_due(runtime: Runtime) -> Repaired:
-    """Look at every thread whose time has come. One that fails hides no other; its error is raised in the end."""
-    done = Repaired()
+def repair_due(runtime: Runtime, done: Repaired | None = None) -> Repaired:
+    """Look at every thread whose time has come, until the pass has taken ``PASS_SECONDS``.
+
+    One that fails hides no other; its error is raised in the end, with what was done noted in ``done`` all the same.
+    """
+    done = Repaired() if done is None else done
     failure: Exception | None = None
-    until = conversations.sortable(runtime.clock.now())
-    for shard in keys.DUE_SHARDS:
-        after: str | None = None
-        while True:
-            items = runtime.store.query_index("due", shard, after=after, until=until, limit=PAGE)
-            for item in items:
-                thread_id = item.partition.removeprefix(keys.thread_partition(""))
-                try:
-                    examine(runtime, thread_id, done, due=item.due)
-                except StorageError:
-                    raise  # a disk that takes no change of one takes none of the others
-                except Exception as error:  # noqa: BLE001 - whatever it is, it comes again with every pass
-                    _log.exception("thread %s could not be repaired", thread_id)
-                    failure = failure or error
-            if len(items) < PAGE or items[-1].due is None:
-                break
-            after = items[-1].due.sort
+    began = runtime.clock.now()
+    for item in _due(runtime, began):
+        thread_id = item.partition.removeprefix(keys.thread_partition(""))
+        try:
+            examine(runtime, thread_id, done, due=item.due)
+        except StorageError:
+            raise  # a disk that takes no change of one takes none of the others
+        except Exception as error:  # noqa: BLE001 - whatever it is, it comes again with every pass
+            _log.exception("thread %s could not be repaired", thread_id)
+            done.failed += 1
+            failure = failure or error
+        if runtime.clock.now() - began >= PASS_SECONDS:
+            break
     if failure is not None:
         raise failure
     return done
 
 
-def repair_execution(runtime: Runtime, name: str) -> Repaired:
+def _due(runtime: Runtime, now: float) -> Iterator[Item]:
+    """What is due, from the index alone. Each minute begins with another shard: what comes last is first one day."""
+    until = conversations.sortable(now)
+    first = int(now // 60) % len(keys.DUE_SHARDS)
+    for shard in (*keys.DUE_SHARDS[first:], *keys.DUE_SHARDS[:first]):
+        after: str | None = None
+        while True:
+            items = runtime.store.query_index("due", shard, after=after, until=until, limit=PAGE)
+            yield from items
+            if len(items) < PAGE or items[-1].due is None:
+                break
+            after = items[-1].due.sort
+
+
+def repair_execution(runtime: Runtime, name: str, done: Repaired | None = None) -> Repaired:
     """Look at the thread of an execution that ended badly; nested ones are their parents' business.
 
     A run that dies again and again, even of failing its turn or of reading its mailbox, would be started at once
     for ever: it is left to the next pass that finds it due, or to the next message.
     """
-    done = Repaired()
+    done = Repaired() if done is None else done
     match = _ROOT_EXECUTION.match(name)
     stored = conversations.find(runtime, match["thread"]) if match else None
     if stored is not None and not _dies_often(stored.value.run):
