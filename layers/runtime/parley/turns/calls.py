@@ -55,6 +55,11 @@ class OpenCall:
         return self.scope.event(name, f"{self.call.tool_call_id}:{part}", **data)
 
 
+def shown_id(opened: OpenCall) -> str:
+    """The ``event_id`` with which a call's proposal is shown."""
+    return f"{opened.call.tool_call_id}:proposed"
+
+
 def open_call(runtime: Runtime, task: Task) -> OpenCall:
     """Load the call that a state inside the Map answers."""
     scope = enter(runtime, task)

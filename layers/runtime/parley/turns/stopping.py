@@ -9,11 +9,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parley.domain import keys
-from parley.domain.conversation import Conversation
+from parley.domain.conversation import Conversation, OpenProposal
 from parley.domain.messages import Message, MessageKind
 from parley.domain.proposals import Outcome
 from parley.turns import history
-from parley.turns.calls import REFUSALS, OpenCall, respond
+from parley.turns.calls import (
+    REFUSALS,
+    OpenCall,
+    decision_events,
+    decision_of,
+    read_proposal,
+    respond,
+    response_event,
+    settle,
+    shown_id,
+)
 from parley.turns.closing import withdraw_proposals
 from parley.turns.event_log import EventLog
 from parley.turns.function_ports import FunctionOutcome
@@ -67,8 +77,11 @@ def stop_turn(runtime: Runtime, task: Task, log: EventLog, scope: Scope, stop: S
         for index, call in enumerate(replies[-1].tool_calls if replies else ()):
             last = replies[-1]
             opened = OpenCall(scope, agent, last, call, index, last.step, agent.function(call.name))
-            if not any(_answers(m, opened) for m in messages):
+            response = next((m for m in messages if _answers(m, opened)), None)
+            if response is None:
                 _stop_call(runtime, task, log, opened, conversation, stop)
+            elif task.rerun:  # whoever recorded it may have died before it was told
+                log.append(response_event(opened, response))
         sealed = history.seal(
             runtime, scope, _seal(runtime, scope, stop, replies[-1].step + 1 if replies else 1)
         )
@@ -87,8 +100,22 @@ def _stop_call(
 ) -> None:
     stop_subthread_of(runtime, task, log, opened, stop)
     entry = conversation.proposal(opened.proposal_id)
+    if entry is not None and log.knows(shown_id(opened)):
+        _tell_decision(runtime, log, opened, entry)
     unrun = entry is not None and entry.outcome is not Outcome.APPROVED
     respond(runtime, log, opened, FunctionOutcome(stop.unrun if unrun else stop.perhaps, ok=False))
+
+
+def _tell_decision(runtime: Runtime, log: EventLog, opened: OpenCall, entry: OpenProposal) -> None:
+    """Whoever was shown the action hears what became of it."""
+    stored = read_proposal(runtime, opened.proposal_id)
+    if stored is None:
+        return
+    outcome = entry.outcome or Outcome.CANCELLED
+    decision = decision_of(runtime, opened.scope.conversation.thread_id, outcome, entry.decision)
+    proposal = settle(runtime, stored, decision)
+    decided, _ = decision_events(opened, proposal, proposal.decision or decision)
+    log.append(decided)
 
 
 def _seal(runtime: Runtime, scope: Scope, stop: Stop, step: int) -> Message:
