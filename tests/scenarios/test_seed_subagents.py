@@ -138,5 +138,5 @@ def test_three_levels_are_kept_as_a_tree_and_the_fourth_is_refused_in_words(syst
     inside = {event["subthread_id"]: event["parent_thread_id"] for event in events if event["subthread_id"]}
     assert [inside[subthread] for subthread in opened(events)] == [thread, *opened(events)[:2]]
     for subthread in opened(events):
-        answer = system.request("GET", system.of_thread(subthread, "/messages"))
-        assert answer.status == 404, "a subthread is read through its root alone"
+        alone = system.request("GET", system.of_thread(subthread, "/messages"))
+        assert alone.status == 404, "a subthread is read through its root alone"

@@ -15,7 +15,7 @@ from typing import Any
 class Answer:
     """What the server sends: the body's pieces as chunks, then the end, or ``abrupt``: a broken connection.
 
-    ``hold``: before the end the server waits until this is set, or until its client is gone.
+    ``hold``: before the end the server waits until this is set, or until its client is gone; ``rest`` comes then.
     """
 
     pieces: tuple[bytes, ...] = ()
@@ -23,6 +23,7 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
     abrupt: bool = False
     hold: threading.Event | None = None
+    rest: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,13 +82,17 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, answer: Answer) -> None:
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for piece in answer.pieces:
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
-            self.wfile.flush()
+        self._write(answer.pieces)
         if answer.hold is not None:
             self._wait(answer.hold)
+        self._write(answer.rest)
         if not answer.abrupt:
             self.wfile.write(b"0\r\n\r\n")
+
+    def _write(self, pieces: tuple[bytes, ...]) -> None:
+        for piece in pieces:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            self.wfile.flush()
 
     def _wait(self, hold: threading.Event) -> None:
         self.connection.settimeout(0.05)

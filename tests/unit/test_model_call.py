@@ -119,7 +119,6 @@ def test_a_model_that_refuses_the_schema_is_asked_without_it() -> None:
 def test_any_other_failure_is_not_tried_again(error: Any) -> None:
     def answer(prompt: Prompt) -> Iterator[Delta]:
         raise error("no")
-        yield END
 
     world = World(answer)
     with pytest.raises(error):
