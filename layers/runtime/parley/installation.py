@@ -102,15 +102,8 @@ def open_folder(data: Path, choices: Choices, clock: Any = None) -> Installation
         knowledge = SqliteKnowledge(
             data / "knowledge.db", lambda project_id: Documents(store, blobs, clock, project_id)
         )
-        functions = FunctionRegistry(
-            store,
-            clock,
-            modules=choices.packs,
-            blobs=blobs,
-            image_makers=providers,
-            knowledge=knowledge,
-            remote=choices.remote,
-        )
+        parts: dict[str, Any] = {"blobs": blobs, "image_makers": providers, "knowledge": knowledge}
+        functions = FunctionRegistry(store, clock, choices.packs, remote=choices.remote, **parts)
         functions.classes()  # a pack that cannot be loaded is told now, not in the middle of a turn
         runtime = Runtime(
             store=store,

@@ -90,15 +90,12 @@ def aws_runtime(environment: Any, *, clock: Clock | None = None) -> Runtime:
     """The runtime on AWS, from the variables that the template sets. A part whose variable is missing is absent."""
     import boto3
 
-    from parley.aws import blobs, clients, orchestrator, pusher, secrets, store
+    from parley.aws import blobs, clients, orchestrator, pusher, store
 
     session = boto3.session.Session()
     clock = clock or SystemClock()
     table = store.DynamoStore(clients.dynamodb(session), environment["PARLEY_TABLE"], clock)
-    settings = VariablesFirst(
-        environment,
-        secrets.SsmSecrets(clients.ssm(session), environment.get("PARLEY_SECRETS_PREFIX", "/parley"), clock),
-    )
+    settings = _aws_settings(session, environment, clock)
     objects = blobs.S3Blobs(clients.s3(session), environment.get("PARLEY_BUCKET", ""))
     models = ProviderRegistry(settings, sleep=clock.sleep)
     passages = _knowledge(session, environment)
@@ -129,6 +126,13 @@ def aws_runtime(environment: Any, *, clock: Clock | None = None) -> Runtime:
         meter=_emf_meter(environment),
         knowledge=passages,
     )
+
+
+def _aws_settings(session: Any, environment: Any, clock: Clock) -> Secrets:
+    from parley.aws import clients, secrets
+
+    prefix = environment.get("PARLEY_SECRETS_PREFIX", "/parley")
+    return VariablesFirst(environment, secrets.SsmSecrets(clients.ssm(session), prefix, clock))
 
 
 def page_host(stack: str, *, region: str | None, profile: str | None) -> PageHost:

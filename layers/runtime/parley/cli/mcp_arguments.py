@@ -17,6 +17,22 @@ def add_mcp(commands: Any, add_server: Callable[[argparse.ArgumentParser], None]
         description="Give an agent the tools of an MCP server (streamable HTTP), or take them away.",
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True)
+    add = _add_action(actions)
+    remove = _action(
+        actions, "remove", "remove a server's tools", "Remove all functions of a server from an agent."
+    )
+    remove.add_argument("server", metavar="SERVER", type=text("server"), help="the server's address")
+    for action in (add, remove):
+        action.add_argument(
+            "--agent",
+            default="general-assistant",
+            type=text("agent"),
+            help="agent whose functions they are (default: %(default)s)",
+        )
+        add_server(action)
+
+
+def _add_action(actions: Any) -> argparse.ArgumentParser:
     add = _action(
         actions,
         "add",
@@ -38,6 +54,12 @@ def add_mcp(commands: Any, add_server: Callable[[argparse.ArgumentParser], None]
         type=text("tool"),
         help="only this tool (repeatable)",
     )
+    _add_wishes(add)
+    return add
+
+
+def _add_wishes(add: argparse.ArgumentParser) -> None:
+    """Who is asked, and what the server is told."""
     add.add_argument(
         "--confirm",
         action="append",
@@ -66,18 +88,6 @@ def add_mcp(commands: Any, add_server: Callable[[argparse.ArgumentParser], None]
         type=text("header"),
         help="header that carries the secret (default: Authorization, as a bearer token)",
     )
-    remove = _action(
-        actions, "remove", "remove a server's tools", "Remove all functions of a server from an agent."
-    )
-    remove.add_argument("server", metavar="SERVER", type=text("server"), help="the server's address")
-    for action in (add, remove):
-        action.add_argument(
-            "--agent",
-            default="general-assistant",
-            type=text("agent"),
-            help="agent whose functions they are (default: %(default)s)",
-        )
-        add_server(action)
 
 
 def _action(actions: Any, name: str, help: str, description: str) -> argparse.ArgumentParser:
