@@ -32,10 +32,10 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generat
 LAYER = $(BIN)/uv pip compile --quiet --python-version 3.13 --python-platform linux --no-annotate \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(LOCK_ARGS)
 
-.PHONY: help setup serve chat token test lint check build wheel sam-build kill bench lock clean
+.PHONY: help setup serve chat token test lint check build wheel sam-build kill bench screenshots lock clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.dev ## Make the environment that development needs
 
@@ -83,6 +83,9 @@ sam-build: $(SAM_VENV)/.sam ## Build the Lambda packages alone
 
 bench: $(VENV)/.dev $(PAGE) ## Measure
 	$(BIN)/python -m benchmarks $(ARGS)
+
+screenshots: $(VENV)/.dev $(PAGE) ## Take the pictures of the page in docs/images
+	$(BIN)/python -m tests.browser.screenshots $(ARGS)
 
 # The development lock comes first: what is tested with is what is served with. LOCK_ARGS=--upgrade takes the
 # newest versions.

@@ -1,5 +1,6 @@
 """What the page consists of, wherever it is served."""
 
+import re
 from pathlib import Path
 
 from parley import page, variables
@@ -39,6 +40,23 @@ def test_every_module_and_style_that_the_page_names_is_there() -> None:
     index = files[page.INDEX].read_text(encoding="utf-8")
     named = [part.split('"')[0] for part in index.split('href="')[1:] + index.split('src="')[1:]]
     assert {name for name in named if not name.startswith("#")} <= files.keys()
+
+
+def imported(name: str, known: list[str]) -> list[str]:
+    """The modules that a module needs before it runs, itself first; `known` are left out."""
+    text = (WEB / name).read_text(encoding="utf-8")
+    for given in re.findall(r'^(?:import |\} from )[^;]*?"(\.[^"]+)";', text, flags=re.MULTILINE):
+        module = ((WEB / name).parent / given).resolve().relative_to(WEB).as_posix()
+        if module not in known:
+            known.append(module)
+            imported(module, known)
+    return known
+
+
+def test_the_page_asks_at_once_for_every_module_that_the_chat_needs() -> None:
+    index = (WEB / page.INDEX).read_text(encoding="utf-8")
+    preloaded = re.findall(r'<link rel="modulepreload" href="([^"]+)">', index)
+    assert set(preloaded) == set(imported("chat.js", imported("app.js", []))) | {"chat.js"}
 
 
 def test_the_configuration_names_only_what_is_not_as_usual() -> None:
