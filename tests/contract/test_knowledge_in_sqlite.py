@@ -238,6 +238,27 @@ def test_a_project_has_room_for_so_many_documents(library: Library, monkeypatch:
     shop.put("c", None, "x")
 
 
+def test_no_word_of_a_removed_document_is_kept(library: Library) -> None:
+    shop, other = library.project(), library.project()
+    shop.put("a", None, "Glockenspiel and marimba")
+    shop.put("b", None, "Marimba")
+    other.put("a", None, "Glockenspielbau")
+    shop.put("a", None, "Marimba")
+
+    def kept(project: str) -> set[str]:
+        sql = "SELECT term FROM terms WHERE project = ?"
+        database = library.index._opened()  # type: ignore[attr-defined]
+        return {
+            row[0] for row in database.read(lambda connection: connection.execute(sql, (project,)).fetchall())
+        }
+
+    assert kept(shop.project_id) == {"a", "b", "marimba"}
+    shop.remove("a")
+    assert kept(shop.project_id) == {"b", "marimba"}
+    assert ids(other.search("glockenspiel", 5)) == ["a"]
+    assert shop.search("glockenspiel", 5) == []
+
+
 def test_replaced_and_removed_texts_leave_no_blob_behind(library: Library) -> None:
     shop = library.project()
     shop.put("a", None, "x")
