@@ -134,9 +134,12 @@ class Database:
             )
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute(f"PRAGMA synchronous={self._synchronous}")
-            connection.execute("PRAGMA cache_size=-16000")  # KiB
+            # KiB. A reader for every thread that reads at once: theirs add up.
+            connection.execute(f"PRAGMA cache_size={-2000 if read_only else -16000}")
             # 16 MB of log before it is copied back: hot pages are copied once, not at every 4 MB.
             connection.execute("PRAGMA wal_autocheckpoint=4000")
+            # A long read may let the log grow: it is cut back afterwards.
+            connection.execute("PRAGMA journal_size_limit=33554432")
             if read_only:
                 connection.execute("PRAGMA query_only=ON")
         except sqlite3.Error as error:
