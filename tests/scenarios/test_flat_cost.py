@@ -62,7 +62,7 @@ def charged(system: System, word: str, last: int) -> dict[int, Counter[str]]:
 
 def test_a_late_turn_costs_the_units_of_an_early_one(system: System) -> None:
     """The turns are alike: both hand their run over, and what a prompt reads and sums up is full."""
-    words, last = (("say", 40, 35), ("note", 70, 60)), 30
+    words, last = [("say", 40, 35), ("note", 70, 60)], 30
     if system.backend == "aws":  # moto is slow
         words, last = words[:1], 18
     for word, writes, reads in words:

@@ -150,7 +150,7 @@ class EventLog:
 
     def _read_tail(self, *, rerun: bool) -> None:
         """Read the last item; for a rerun all from the one with ``last_seq`` on, which ends where the turn began."""
-        page = 50 if rerun else 1
+        page = 8 if rerun else 1  # what a short turn logs; DynamoDB charges for all that is read
         before: str | None = None
         while True:
             items = self._runtime.store.query(
@@ -162,7 +162,7 @@ class EventLog:
                     return
             if not rerun or len(items) < page:
                 return
-            before = items[-1].sort
+            before, page = items[-1].sort, 50
 
     def _catch_up(self) -> None:
         """Read what others wrote behind the last ``seq`` that this writer has seen."""
