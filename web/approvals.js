@@ -35,7 +35,7 @@ class Approvals {
     const found = new Map(page.confirmations.map((one) => [one.proposal_id, one]));
     for (const [id, card] of this.cards) if (!found.has(id) && !card.kept) this.drop(id, card);
     for (const [id, one] of found) if (!this.cards.has(id)) this.add(one);
-    this.context.menu.count();
+    this.context.menu.showCount(found.size);
     this.showEmpty(found.size === 0 && this.cards.size === 0);
   }
 
@@ -55,10 +55,7 @@ class Approvals {
     };
     const entry = { kept: false };
     const card = new ProposalCard(proposal, {
-      decide: async (_, body) => {
-        entry.kept = true;
-        return this.context.api.decide(proposal.id, body);
-      },
+      decide: (_, body) => this.decide(entry, proposal, body),
       decided: () => this.focusNext(proposal.id),
       schema: (name) => this.schemaOf(one.agent_id, name),
       now: () => this.context.api.now(),
@@ -69,6 +66,17 @@ class Approvals {
     this.cards.set(proposal.id, entry);
     this.list.querySelector(".empty")?.remove();
     this.list.append(card.node);
+  }
+
+  // What was decided here stays, as what it has become, until the view is left.
+  async decide(entry, proposal, body) {
+    const answer = await this.context.api.decide(proposal.id, body);
+    entry.kept = true;
+    if (answer.outcome === "applied") {
+      Object.assign(proposal, { outcome: answer.decision, reviewer: this.context.user, edited: body.arguments });
+    }
+    this.refresh();
+    return answer;
   }
 
   byline(one) {

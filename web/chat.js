@@ -173,9 +173,9 @@ class Chat {
 
   // The next thing that waits, or the message.
   decided() {
-    const next = this.conversation.pending()[0];
-    const card = next && this.cardOf(next);
-    if (card) this.timeline.reveal(card.node);
+    const cards = this.conversation.pending().map((proposal) => this.cardOf(proposal));
+    const next = cards.find((card) => card?.state === "asking");
+    if (next) this.timeline.reveal(next.node);
     else this.composer.focus();
   }
 

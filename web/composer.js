@@ -100,7 +100,9 @@ export class Composer {
 
   setBusy(busy) {
     if (busy === !this.stopButton.hidden) return;
-    const held = document.activeElement === this.stopButton;
+    // Pressed and disabled, it has lost the focus to nobody.
+    const focused = document.activeElement;
+    const held = focused === this.stopButton || (this.stopButton.disabled && focused === document.body);
     this.stopButton.hidden = !busy;
     this.stopButton.disabled = false;
     if (held) this.field.focus();

@@ -65,7 +65,7 @@ export class Following {
       conversation.apply(event);
       this.onEvent(event);
     };
-    this.context.feed.follow(conversation.id, last, deliver, () => conversation.busy || this.waiting().length > 0);
+    this.context.feed.follow(conversation.id, last, deliver, () => conversation.busy || this.queue.length > 0 || this.awaited);
   }
 
   get hasOlder() {
@@ -110,6 +110,11 @@ export class Following {
     const known = (entry) => own.some((one) => one.messageId === entry.message_id || one.id === entry.client_message_id);
     const others = this.queue.filter((entry) => !known(entry));
     return [...others.map(({ content, predefined_message: id }) => ({ state: "accepted", text: content, starter: id })), ...own];
+  }
+
+  // Whether a message was accepted that no turn has taken yet.
+  get awaited() {
+    return this.outbox.of(this.conversation.id).some((entry) => entry.state === "accepted");
   }
 
   // The messages of a subagent whose events are kept no longer.

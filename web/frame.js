@@ -88,7 +88,7 @@ export class Frame {
   drawPhase() {
     const { conversation } = this;
     const { phase } = conversation;
-    const waits = this.chat.following.waiting().length > 0;
+    const waits = this.chat.following.waiting().some((entry) => entry.state !== "failed");
     const starting = phase === "waiting_for_input" && conversation.id !== null && waits;
     this.context.phase(starting ? "Thinking" : PHASES[phase]);
     const since = conversation.last?.startedAt;

@@ -1,4 +1,4 @@
-// Markdown, block by block. While a message streams only its last block is made anew. The libraries are served
+// Markdown, block by block. While a message streams only its last two blocks are made anew. The libraries are served
 // beside the page; without them the text is shown as it is.
 //
 // Nothing of a model's text is trusted: raw HTML is shown as text, links go to the web or to mail and open on
@@ -71,8 +71,7 @@ export class Markdown {
     const tokens = marked.lexer(text.slice(this.settled));
     this.tail.forEach((node) => node.remove());
     this.tail = [];
-    // The last block that is more than space may still grow.
-    const growing = ended ? tokens.length : tokens.findLastIndex((token) => token.type !== "space");
+    const growing = ended ? tokens.length : growingFrom(tokens);
     tokens.forEach((token, place) => {
       const nodes = blockOf(token, tokens.links);
       this.root.append(...nodes);
@@ -88,6 +87,12 @@ export class Markdown {
     if (shown && text.startsWith(shown.data)) shown.appendData(text.slice(shown.data.length));
     else this.root.replaceChildren(document.createTextNode(text));
   }
+}
+
+// The last block may still grow, and the one before it too: a "1" behind a list may become its next number.
+function growingFrom(tokens) {
+  const last = tokens.findLastIndex((token) => token.type !== "space");
+  return Math.max(0, tokens.slice(0, Math.max(0, last)).findLastIndex((token) => token.type !== "space"));
 }
 
 function blockOf(token, links) {

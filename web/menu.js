@@ -74,8 +74,10 @@ export class Menu {
   // How many proposals wait for this person.
   async count() {
     const page = await this.quietly(() => this.api.confirmations());
-    if (!page) return;
-    const count = page.confirmations.length;
+    if (page) this.showCount(page.confirmations.length);
+  }
+
+  showCount(count) {
     this.waiting.hidden = count === 0;
     this.waiting.textContent = String(count);
     this.waiting.setAttribute("aria-label", `${count} waiting`);

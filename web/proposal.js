@@ -42,13 +42,18 @@ export class ProposalCard {
     const key = outcome ?? (this.over ? "over" : this.state);
     // What a person is typing is not thrown away because something else happened.
     if (key === this.shown) return;
-    const held = this.node.contains(document.activeElement);
+    const held = this.holdsFocus;
     this.shown = key;
     this.node.classList.toggle("settled", Boolean(outcome));
     if (outcome) this.showOutcome(outcome);
     else if (this.over) this.showOver();
     else this.ask();
     if (held) this.tools.decided?.(this);
+  }
+
+  // A button that is pressed and disabled for it loses the focus; whoever pressed it has not gone elsewhere.
+  get holdsFocus() {
+    return this.node.contains(document.activeElement) || (this.pressed && document.activeElement === document.body);
   }
 
   get over() {
@@ -149,6 +154,7 @@ export class ProposalCard {
   async decide(body) {
     if (this.deciding) return;
     this.deciding = true;
+    this.pressed = this.node.contains(document.activeElement);
     this.lock(true);
     this.error.textContent = "";
     let answer;
@@ -157,22 +163,23 @@ export class ProposalCard {
     } catch (error) {
       this.deciding = false;
       this.lock(false);
+      if (this.pressed) (this.form?.node ?? this.area).querySelector("input, textarea, select, button")?.focus();
       this.error.textContent = error.status === 404 ? "This does not wait for you any more." : error.message;
       this.form?.mark(error.message);
       return;
     }
     this.deciding = false;
-    this.answered(answer, body);
+    if (this.proposal.outcome) this.update();
+    else this.answered(answer, body);
   }
 
   // The event that tells everybody comes a moment later; until then this tab shows what it was answered.
   answered({ outcome, decision }, body) {
-    if (this.proposal.outcome) return;
     const mine = outcome === "applied" || (outcome === "duplicate" && decision === (body.approved ? "approved" : "declined"));
     const words = mine
       ? `${OUTCOMES[decision][1]} …`
       : (TOO_LATE[outcome] ?? `Somebody else decided before: ${OUTCOMES[decision]?.[1].toLowerCase() ?? decision}.`);
-    const held = this.node.contains(document.activeElement) || document.activeElement === document.body;
+    const held = this.holdsFocus;
     this.shown = this.state = "answered";
     this.node.replaceChildren(element("p", { class: "proposal-outcome", role: "status" }, words));
     if (held) this.tools.decided?.(this);

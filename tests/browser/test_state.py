@@ -1,0 +1,252 @@
+"""The page's pure modules, run where they run: in the browser, over events in every order that a network makes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Server
+from tests.browser.pages import at_rest, begin, card, put_agent, said, write
+
+Event = dict[str, Any]
+
+SHOW = """async ({ frames, pages }) => {
+    const { Conversation } = await import("/conversation.js");
+    const { Sequence } = await import("/sequence.js");
+    const conversation = new Conversation("t");
+    const sequence = new Sequence(pages.after);
+    for (const events of pages.older) conversation.applyOlder(events);
+    for (const event of pages.first) conversation.apply(event);
+    for (const frame of frames) for (const event of sequence.take(frame)) conversation.apply(event);
+    const plain = ({ kind, id, text, name, arguments: given, status, response, proposal, items, ended }) =>
+        ({ kind, id, text, name, given, status, response, ended,
+           outcome: proposal?.outcome, items: items?.map(plain) });
+    return JSON.stringify({
+        turns: conversation.order.map((number) => {
+            const turn = conversation.turns.get(number);
+            return { number, status: turn.status, actions: turn.actions, items: turn.items.map(plain) };
+        }),
+        phase: conversation.phase, gap: sequence.gap, last: sequence.last, completed: conversation.completed,
+    });
+}"""
+
+
+def answered(page: Page) -> None:
+    """Wait until the last turn has its reply."""
+    expect(page.locator("#log .turn:last-child > .theirs:not(.writing)")).to_be_visible()
+    at_rest(page)
+
+
+@pytest.fixture
+def story(page: Page, server: Server) -> list[Event]:
+    """The events of a thread with everything in it: calls, a subagent that asks, a retry, a failure, a stop."""
+    begin(page, server)
+    for text, then in [
+        ("Top 2 products", None),
+        ("Manage products: change label for top 2", "Confirm"),
+        ("Please refund order A-1004", "Cancel"),
+        ("Hello", None),
+    ]:
+        write(page, text)
+        if then:
+            card(page).get_by_role("button", name=then, exact=True).click()
+        answered(page)
+    thread = page.url.rpartition("/")[2]
+    with server.client() as client:
+        path = f"/api/projects/demo/chat-threads/{thread}/events"
+        events: list[Event] = client.get(path, params={"limit": 1000}).json()["events"]
+    assert {event["event"] for event in events} >= {
+        "AgentSubthreadStart",
+        "ActionConfirmed",
+        "ActionRejected",
+    }
+    return events
+
+
+def shown(page: Page, frames: list[Event], **pages: Any) -> dict[str, Any]:
+    """The state that the page reduces from these."""
+    known = {"after": 0, "older": [], "first": [], **pages}
+    state: dict[str, Any] = json.loads(page.evaluate(SHOW, {"frames": frames, "pages": known}))
+    return state
+
+
+def test_events_in_any_order_and_number_come_to_the_same_state(page: Page, story: list[Event]) -> None:
+    wanted = shown(page, story)
+    assert (wanted["gap"], wanted["last"], wanted["phase"]) == (False, len(story), "waiting_for_input")
+    assert [turn["status"] for turn in wanted["turns"]] == ["done"] * 4
+
+    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.data())
+    def holds(data: st.DataObject) -> None:
+        order = data.draw(st.permutations(range(len(story))))
+        again = data.draw(st.lists(st.sampled_from(range(len(story))), max_size=30))
+        assert shown(page, [story[place] for place in [*order, *again]]) == wanted
+
+    holds()
+
+
+def test_a_snapshot_and_what_follows_join_without_a_seam(page: Page, story: list[Event]) -> None:
+    wanted = shown(page, story)
+    for cut in range(len(story) + 1):
+        assert shown(page, story, first=story[:cut], after=cut) == wanted
+
+
+def test_older_turns_are_added_in_front_of_newer_ones(page: Page, story: list[Event]) -> None:
+    wanted = shown(page, story)
+    begins = [place for place, event in enumerate(story) if event["event"] == "UserMessage"]
+    pages = [story[start:end] for start, end in zip(begins, [*begins[1:], len(story)], strict=True)]
+    newest = pages.pop()
+    assert shown(page, [], first=newest, after=len(story), older=pages[::-1]) == wanted
+
+
+def test_a_missing_event_is_a_gap_and_nothing_behind_it_is_shown(page: Page, story: list[Event]) -> None:
+    for missing in (0, 3, len(story) - 2):
+        state = shown(page, [*story[:missing], *story[missing + 1 :]])
+        assert (state["gap"], state["last"]) == (True, missing)
+
+
+def event(seq: int, name: str, turn: int = 1, /, **data: Any) -> Event:
+    return {
+        "event": name,
+        "thread_id": "t",
+        "subthread_id": None,
+        "parent_thread_id": None,
+        "seq": seq,
+        "turn": turn,
+        "at": 1000.0 + seq,
+        "data": data,
+    }
+
+
+def chunk(seq: int, text: str, offset: int, attempt: int = 1) -> Event:
+    return event(seq, "StreamMessageChunk", message_id="m", text=text, offset=offset, attempt=attempt)
+
+
+TEXTS: list[tuple[str, list[Event], str]] = [
+    ("one after the other", [chunk(1, "ab", 0), chunk(2, "cd", 2)], "abcd"),
+    ("a piece that overlaps", [chunk(1, "abc", 0), chunk(2, "bcd", 1)], "abcd"),
+    ("a piece that is there already", [chunk(1, "abcd", 0), chunk(2, "bc", 1)], "abcd"),
+    ("offsets in code points", [chunk(1, "😀é", 0), chunk(2, "é!", 1)], "😀é!"),
+    (
+        "a reset",
+        [chunk(1, "ab", 0), event(2, "MessageReset", message_id="m", attempt=2), chunk(3, "x", 0, 2)],
+        "x",
+    ),
+    ("a new attempt without a reset", [chunk(1, "ab", 0), chunk(2, "xy", 0, 2)], "xy"),
+    ("a late piece of an old attempt", [chunk(1, "xy", 0, 2), chunk(2, "ab", 0, 1)], "xy"),
+    (
+        "the end has the last word",
+        [chunk(1, "ab", 0), event(2, "MessageEnd", message_id="m", content="abc")],
+        "abc",
+    ),
+    (
+        "a piece behind the end",
+        [event(1, "MessageEnd", message_id="m", content="abc"), chunk(2, "abc", 0)],
+        "abc",
+    ),
+]
+
+
+@pytest.mark.parametrize(("events", "text"), [case[1:] for case in TEXTS], ids=[case[0] for case in TEXTS])
+def test_text_grows_as_its_pieces_say(page: Page, events: list[Event], text: str) -> None:
+    [turn] = shown(page, events)["turns"]
+    assert [item["text"] for item in turn["items"]] == [text]
+
+
+@pytest.mark.parametrize("end", ["ThreadEnd", "TurnFailed", "TurnCancelled", "UserMessage"])
+def test_nothing_of_a_turn_that_is_over_is_under_way(page: Page, end: str) -> None:
+    open_call = [
+        event(1, "UserMessage", message_id="u", content="x"),
+        chunk(2, "half a sen", 0),
+        event(3, "FunctionGenerationStart", message_id="m2", tool_call_id="c1", name="f"),
+        event(4, "ToolCall", tool_call_id="c2", name="g", arguments={}),
+        event(5, "ActionRequiresConfirmation", proposal_id="p", tool_call_id="c2", name="g", question="?"),
+    ]
+    data = {"message_id": "u2", "content": "y", "message": "bad", "reply_ref": "t/1"}
+    state = shown(page, [*open_call, event(6, end, 2 if end == "UserMessage" else 1, **data)])
+    items = state["turns"][0]["items"]
+    assert [item["status"] for item in items if item["kind"] == "call"] == ["stopped", "stopped"]
+    assert all(item["ended"] for item in items if item["kind"] == "text")
+    assert [item.get("outcome") for item in items if item["kind"] == "call"] == [None, "cancelled"]
+
+
+def test_an_event_of_a_kind_that_is_not_known_changes_nothing(page: Page) -> None:
+    known = [event(1, "UserMessage", message_id="u", content="x"), event(2, "ThreadEnd", reply_ref="t/1")]
+    other = [known[0], event(2, "SomethingNew", whatever=1), event(3, "ThreadEnd", reply_ref="t/1")]
+    assert shown(page, other)["turns"] == shown(page, known)["turns"]
+
+
+PIECES = [
+    "# Title\n\nSome *text* and `code`\n\n",
+    "- a\n- b\n  - c\n\nafter\n\n",
+    "- a\n\n- b\n\n",
+    "1. one\n2. two\n\n",
+    "```py\nx = 1\n\ny = 2\n```\n\n",
+    "| a | b |\n|---|--:|\n| 1 | 2 |\n\n",
+    "> quote\nlazy\n\n",
+    "Setext\n===\n\n",
+    "para\n- list right behind\n\n",
+    "[ref][1] then\n\n[1]: https://example.com\n\n",
+    "<b>raw</b>\n\n<div>\nblock\n</div>\n\n",
+    "line\r\nbreak\r\n\r\n",
+    "    indented\n\n    code\n\n",
+    "***\n\n",
+    "~~gone~~ **bold *both***\n\n",
+    "- [x] done\n- [ ] open\n\n",
+]
+
+
+def test_a_streamed_markdown_text_ends_as_if_it_had_come_at_once(page: Page, server: Server) -> None:
+    begin(page, server)
+
+    @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=6), st.integers(1, 9))
+    def holds(pieces: list[str], step: int) -> None:
+        streamed, whole = page.evaluate(
+            """async ({ text, step }) => {
+                const { Markdown } = await import("/markdown.js");
+                const made = [0, 1].map(() => document.createElement("div"));
+                const [stream, once] = made.map((root) => new Markdown(root));
+                for (let end = step; end < text.length; end += step) stream.set(text.slice(0, end), false);
+                stream.set(text, false);
+                stream.set(text, true);
+                once.set(text, true);
+                return made.map((root) => root.innerHTML);
+            }""",
+            {"text": "".join(pieces), "step": step},
+        )
+        assert streamed == whole
+
+    holds()
+
+
+def test_a_conversation_without_events_is_shown_from_its_messages(page: Page, server: Server) -> None:
+    """As of imported threads, and of those whose events are kept no longer."""
+    put_agent(server, "plain", settings={})
+    begin(page, server)
+    write(page, "Top 2 products")
+    said(page, "Top 2 products")
+    write(page, "Manage products: change label for top 2")
+    card(page).get_by_role("button", name="Confirm", exact=True).click()
+    answered(page)
+    shapes = (
+        "[...document.querySelectorAll('#log .turn > *')].map((one) => one.className + one.dataset.status)"
+    )
+    before = page.evaluate(shapes)
+    page.route(
+        "**/events?before=*", lambda route: route.fulfill(json={"events": [], "next": 999, "previous": None})
+    )
+    page.reload()
+    said(page, "Done.")
+    assert page.evaluate(shapes) == before
+    page.locator(".subagent > summary").click()
+    page.locator(".subagent .call-name").nth(1).wait_for()
+    assert page.locator(".subagent .call-name").all_inner_texts() == [
+        "Get top products",
+        "Change custom label",
+    ]
