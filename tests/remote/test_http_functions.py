@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from parley.tools import http_calls
 from parley.tools.answers import LARGEST_ANSWER, NOTHING_SAID
 from parley.tools.hosts import HostRules
 from parley.turns.function_ports import FunctionOutcome
@@ -277,12 +279,25 @@ def test_the_connection_goes_to_the_address_that_was_looked_at_and_the_certifica
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with tls_server("shop.example.com", tmp_path) as server:
-        monkeypatch.setenv("SSL_CERT_FILE", str(server.authority))
+        trusting = ssl.create_default_context(cafile=str(server.authority))
+        monkeypatch.setattr(http_calls, "tls_context", lambda: trusting)
         elsewhere = Elsewhere(HereInstead(frozenset({"public"})))
         outcome = elsewhere().of("http", url=f"https://shop.example.com:{server.port}/")
         assert outcome == FunctionOutcome("ok")
         assert server.names == ["shop.example.com"]
         assert server.hosts == [f"shop.example.com:{server.port}"]
         other = elsewhere().of("http", url=f"https://bank.example.com:{server.port}/")
-        assert other.content == f"shop could not be reached.{NOTHING}"
+        assert other.content == (
+            f"shop could not be reached: its certificate is not one that is trusted here.{NOTHING}"
+        )
         assert len(server.hosts) == 1
+
+
+def test_headers_of_the_agent_are_in_front_of_the_usual_ones_and_behind_parleys(
+    server: WireServer, elsewhere: Elsewhere
+) -> None:
+    server.answers.append(answer("fine"))
+    elsewhere().of("http", url=server.url, headers={"Accept": "text/plain", "USER-AGENT": "shop"})
+    headers = server.received[0].headers
+    assert (headers["accept"], headers["user-agent"]) == ("text/plain", "shop")
+    assert headers["accept-encoding"] == "identity"

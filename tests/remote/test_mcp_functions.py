@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +12,13 @@ import pytest
 
 from parley.domain.agents import AgentFunction
 from parley.domain.errors import InvalidRequest
+from parley.tools import mcp_transport
 from parley.tools.hosts import HostRules
 from parley.tools.settling import settle_functions
 from parley.turns.function_ports import FunctionOutcome
 from tests.remote.conftest import SECRET, Elsewhere
 from tests.support.mcp_server import ToolServer, tool_server
+from tests.support.tls import tls_server
 from tests.support.wire_server import Answer, WireServer
 
 MAYBE = " It may or may not have acted."
@@ -136,6 +139,31 @@ def test_a_server_within_is_not_reached_by_a_public_name(tools: ToolServer) -> N
     outcome = Elsewhere(hosts)().of("mcp", url=f"https://shop.example.com:{port}/mcp", tool="weather")
     assert outcome.content == f"shop has no public address, and those alone are allowed here.{NOTHING}"
     assert tools.headers == []
+
+
+class HereInstead(HostRules):
+    """Lets every name through, to this machine."""
+
+    def addresses(self, host: str, port: int) -> list[str]:
+        """A first one that takes no connection, then the server's."""
+        return ["127.0.0.9", "127.0.0.1"]
+
+
+def test_the_connection_goes_to_the_address_that_was_looked_at_and_the_certificate_is_the_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tls_server("shop.example.com", tmp_path) as server:
+        trusting = ssl.create_default_context(cafile=str(server.authority))
+        monkeypatch.setattr(mcp_transport, "tls_context", lambda: trusting)
+        elsewhere = Elsewhere(HereInstead(frozenset({"public"})))
+        outcome = elsewhere().of("mcp", url=f"https://shop.example.com:{server.port}/mcp", tool="weather")
+        assert outcome.content.startswith("shop failed: its server did not answer as an MCP server does.")
+        assert set(server.names) == {"shop.example.com"}
+        assert set(server.hosts) == {f"shop.example.com:{server.port}"}
+        asked = len(server.hosts)
+        other = elsewhere().of("mcp", url=f"https://bank.example.com:{server.port}/mcp", tool="weather")
+        assert other.content == f"shop could not be reached.{NOTHING}"
+        assert len(server.hosts) == asked
 
 
 @pytest.mark.parametrize("kind", [{"json_response": True}, {"stateless": True}])

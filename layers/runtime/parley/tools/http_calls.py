@@ -7,9 +7,12 @@ function acted is then its own knowledge, and the idempotency key lets the model
 from __future__ import annotations
 
 import json
+import logging
+import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from functools import cache
 from typing import Any
 from urllib.parse import quote
 
@@ -20,10 +23,17 @@ from parley.tools.answers import LARGEST_ANSWER, Unanswered, meant_for_the_model
 from parley.tools.hosts import HostRefused, HostRules
 from parley.turns.function_ports import FunctionOutcome, RemoteCall
 
+_LOG = logging.getLogger("parley.functions")
 CONNECT_SECONDS = 5.0
 CONNECT_TRIES = 3
 _PAUSE_SECONDS = 0.3
 _PRINTABLE = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) != "%")
+
+
+@cache
+def tls_context() -> ssl.SSLContext:
+    """Whom to trust: slow to read, and the same for every call."""
+    return httpx.create_ssl_context()
 
 
 class GuardedTransport(httpx.BaseTransport):
@@ -31,11 +41,11 @@ class GuardedTransport(httpx.BaseTransport):
 
     def __init__(self, hosts: HostRules) -> None:
         self._hosts = hosts
-        self._inner = httpx.HTTPTransport()
+        self._inner = httpx.HTTPTransport(verify=tls_context())
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Each allowed address in turn, until one takes the connection. Raises HostRefused."""
-        host = request.url.host
+        host = request.url.raw_host.decode("ascii")
         try:
             addresses = self._hosts.addresses(host, request.url.port or 443)
         except OSError as error:
@@ -59,7 +69,7 @@ class GuardedTransport(httpx.BaseTransport):
 def make_client(hosts: HostRules) -> httpx.Client:
     """For one call: a connection kept from the last one may be dead, and then nobody knows what was done."""
     if hosts.open:
-        return httpx.Client(follow_redirects=False)
+        return httpx.Client(follow_redirects=False, verify=tls_context())
     return httpx.Client(follow_redirects=False, transport=GuardedTransport(hosts))
 
 
@@ -78,9 +88,10 @@ def call_http(
             try:
                 response = client.send(request, stream=True)
                 break
-            except (httpx.ConnectError, httpx.ConnectTimeout):
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 if not tries_left or time.monotonic() + _PAUSE_SECONDS > deadline:
-                    raise Unanswered("could not be reached", ran=False) from None
+                    _LOG.warning("no connection for %s: %s", call.name, error)
+                    raise Unanswered(_not_reached(error), ran=False) from None
                 sleep(_PAUSE_SECONDS)
             except HostRefused as refused:
                 raise Unanswered(str(refused), ran=False) from None
@@ -92,20 +103,24 @@ def call_http(
             return _read(response, call.seconds, deadline)
 
 
+def _not_reached(error: Exception) -> str:
+    if "CERTIFICATE" in str(error):
+        return "could not be reached: its certificate is not one that is trusted here"
+    return "could not be reached"
+
+
 def _request(
     client: httpx.Client, function: HttpFunction, call: RemoteCall, secret: str | None
 ) -> httpx.Request:
     timeout = httpx.Timeout(call.seconds, connect=min(CONNECT_SECONDS, call.seconds))
-    headers = {
-        "accept": "application/json, text/plain;q=0.9, */*;q=0.1",
-        # A small answer that swells to something huge is of no use to anybody.
-        "accept-encoding": "identity",
-        "user-agent": "parley",
-        **function.headers,
-        IDEMPOTENCY_HEADER: call.idempotency_key,
-        **caller_headers(call),
-        **secret_header(function.secret_header, secret),
-    }
+    headers = httpx.Headers(
+        {"accept": "application/json, text/plain;q=0.9, */*;q=0.1", "user-agent": "parley"}
+    )
+    headers.update(function.headers)
+    headers.update({IDEMPOTENCY_HEADER: call.idempotency_key, **caller_headers(call)})
+    headers.update(secret_header(function.secret_header, secret))
+    # A small answer that swells to something huge is of no use to anybody.
+    headers["accept-encoding"] = "identity"
     if function.method in {"GET", "DELETE"}:
         url = httpx.URL(function.url).copy_merge_params(_query(call.arguments))
         return client.build_request(function.method, url, headers=headers, timeout=timeout)

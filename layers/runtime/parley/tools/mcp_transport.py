@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
+from functools import cache
 from typing import cast
 
 import httpx2
 
 from parley.tools.answers import Unanswered
 from parley.tools.hosts import HostRules
+
+
+@cache
+def tls_context() -> ssl.SSLContext:
+    """As in ``http_calls``, by the client's own rules."""
+    return httpx2.create_ssl_context()
 
 
 class GuardedAsyncTransport(httpx2.AsyncBaseTransport):
@@ -22,7 +30,7 @@ class GuardedAsyncTransport(httpx2.AsyncBaseTransport):
     def __init__(self, hosts: HostRules, largest: int) -> None:
         self._hosts = hosts
         self._largest = largest
-        self._inner = httpx2.AsyncHTTPTransport()
+        self._inner = httpx2.AsyncHTTPTransport(verify=tls_context())
         self.connected = False
         self.refused_with: int | None = None
 
@@ -44,12 +52,12 @@ class GuardedAsyncTransport(httpx2.AsyncBaseTransport):
         if self._hosts.open:
             return await self._inner.handle_async_request(request)
         named = request.url
-        port = named.port or 443
+        host, port = named.raw_host.decode("ascii"), named.port or 443
         try:
-            addresses = await asyncio.to_thread(self._hosts.addresses, named.host, port)
+            addresses = await asyncio.to_thread(self._hosts.addresses, host, port)
         except OSError as error:
             raise httpx2.ConnectError(f"the name was not found ({type(error).__name__})") from None
-        request.extensions = {**request.extensions, "sni_hostname": named.host}
+        request.extensions = {**request.extensions, "sni_hostname": host}
         try:
             for address in addresses[:-1]:
                 request.url = named.copy_with(host=address)
