@@ -2,7 +2,7 @@
 
 import { ago, clock, element, icon } from "../dom.js";
 import { detail } from "./states.js";
-import { callsOf, condition, groups, nestedRun, passes, scale, seconds, span } from "./trace.js";
+import { callsOf, condition, groups, nestedRun, passes, scale, seconds, span, waits } from "./trace.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const WORDS = { timed_out: "timed out", aborted: "stopped" };
@@ -31,7 +31,8 @@ export function timeline(run, { opened, promptOf, every, now }) {
     });
     if (!body.hidden) open();
     const nested = nestedRun(part, state);
-    return element("li", { class: `row ${condition(state)}` }, toggle, body, nested ? nest(nested, key) : null);
+    const kinds = `row ${condition(state)}${waits(state) ? " waits" : ""}`;
+    return element("li", { class: kinds }, toggle, body, nested ? nest(nested, key) : null);
   };
   const nest = (nested, key) => {
     const asked = element("span", { class: "faint quote" }, nested.asked?.content ?? "");

@@ -18,6 +18,11 @@ export function condition(state) {
   return state.outcome === "succeeded" ? "done" : state.outcome;
 }
 
+// Whether a state only waits, for a person or for a time to come.
+export function waits(state) {
+  return WAITS.has(state.name);
+}
+
 export function seconds(state, now) {
   return Math.max(0, (state.exited_at ?? now) - state.entered_at);
 }

@@ -199,8 +199,7 @@ function factsOf(run, now) {
     ["Turns", run.turns],
     ["Model calls", sum.calls],
     ["Function calls", sum.tools],
-    ["Tokens in", sum.input.toLocaleString()],
-    ["Tokens out", sum.output.toLocaleString()],
+    ["Tokens", `${sum.input.toLocaleString()} in, ${sum.output.toLocaleString()} out`],
     ["Retries", sum.retries],
   ].map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, String(value))));
 }
