@@ -144,6 +144,8 @@ class Inspector {
     const now = this.context.api.now();
     const focused = document.activeElement?.dataset?.key;
     this.chain.replaceChildren(...runs.map((entry) => this.link(entry, now)));
+    if (this.placed !== run.generation) this.chain.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    this.placed = run.generation;
     this.summary.replaceChildren(...factsOf(run, now));
     const prompts = (part, model) => this.promptOf(part, model);
     this.states.replaceChildren(

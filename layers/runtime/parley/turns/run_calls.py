@@ -82,8 +82,10 @@ class RunReader:
         step = 0
         while True:
             step += 1
-            prompt = load(self.runtime, self._partition, keys.prompt(thread_id, turn, step), Prompt)
             reply = replies.get(step)
+            wanted = self.prompts or reply is None
+            sort = keys.prompt(thread_id, turn, step)
+            prompt = load(self.runtime, self._partition, sort, Prompt) if wanted else None
             if prompt is None and reply is None:
                 return
             beside = [message for message in messages if message.step == step]
@@ -107,7 +109,7 @@ class RunReader:
             "provider": prompt.provider if prompt else metadata.get("provider"),
             "model": prompt.model if prompt else metadata.get("model"),
             "prompt": None,
-            "prompt_left_out": False,
+            "prompt_left_out": prompt is None and not self.prompts,
         }
         if prompt is None:
             return shown
