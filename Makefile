@@ -32,7 +32,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generat
 LAYER = $(BIN)/uv pip compile --quiet --python-version 3.13 --python-platform linux --no-annotate \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(LOCK_ARGS)
 
-.PHONY: help setup serve chat token test lint check build wheel sam-build kill bench screenshots lock clean
+.PHONY: help setup serve chat token test faults lint check build wheel sam-build kill bench screenshots lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ token: $(VENV)/.runtime ## Print a token of the local server's issuer
 
 test: $(VENV)/.dev $(PAGE) ## Run the tests
 	$(BIN)/pytest -n $(WORKERS) $(ARGS)
+
+# ARGS: scenarios, cases to play again, --double N, --every K; see tests/faults/__main__.py.
+faults: $(VENV)/.dev ## Let workers die at every call of every scenario, and see that nothing is lost
+	$(BIN)/python -m tests.faults --aws --double 40 --workers $(WORKERS) $(ARGS)
 
 lint: $(VENV)/.dev $(SAM_VENV)/.sam ## Check style, types, imports and the template
 	$(BIN)/ruff check
