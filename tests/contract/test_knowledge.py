@@ -181,6 +181,21 @@ def test_any_text_is_a_query(library: Library, query: str) -> None:
     assert set(ids(shop.search(query, 5))) <= {"a"}
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@given(st.lists(st.text("ab ö京.\n#", min_size=1, max_size=60).filter(str.strip), min_size=2, max_size=2))
+def test_whatever_is_searched_for_comes_from_the_projects_own_texts(
+    library: Library, texts: list[str]
+) -> None:
+    one, other = library.project(), library.project()
+    one.put("same", "one", texts[0])
+    other.put("same", "other", texts[1])
+    for query in texts:
+        for shop, text in ((one, texts[0]), (other, texts[1])):
+            for found in shop.search(query, 5):
+                assert found.text in text
+                assert found.title == ("one" if shop is one else "other")
+
+
 @pytest.mark.parametrize(
     "query", ['"', "a AND", "NEAR(", "heading:", "*", "^a", "{a}", "a OR NOT", "-", "\x00", "'; DROP"]
 )

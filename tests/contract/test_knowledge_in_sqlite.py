@@ -140,6 +140,16 @@ def test_the_index_survives_the_process(library: Library, tmp_path: Path) -> Non
     assert ids(library.project("demo").search("photograph", 5)) == ["a"]
 
 
+@pytest.mark.parametrize("used", [False, True])
+def test_an_index_that_was_closed_stays_closed(library: Library, tmp_path: Path, used: bool) -> None:
+    if used:
+        library.project("demo").put("a", None, RETURNS)
+    library.index.close()  # type: ignore[attr-defined]
+    with pytest.raises(StorageError, match="closed"):
+        library.project("demo").search("photograph", 5)
+    assert (tmp_path / "knowledge.db").exists() == used
+
+
 @pytest.mark.parametrize("damage", ["lost", "no database", "another version", "damaged in the middle"])
 def test_an_index_that_is_lost_damaged_or_old_is_made_anew(
     library: Library, tmp_path: Path, damage: str

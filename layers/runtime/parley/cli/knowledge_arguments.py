@@ -19,6 +19,13 @@ def add_kb(commands: Any, add_server: Callable[[argparse.ArgumentParser], None])
         description="Add documents to a project's knowledge base, list, remove and search them.",
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True)
+    add = _add_add(actions)
+    shown = _action(actions, "list", "list the documents", "List the project's documents.")
+    for action in (add, shown, _add_remove(actions), _add_search(actions)):
+        add_server(action)
+
+
+def _add_add(actions: Any) -> argparse.ArgumentParser:
     add = _action(
         actions,
         "add",
@@ -32,11 +39,18 @@ def add_kb(commands: Any, add_server: Callable[[argparse.ArgumentParser], None])
     add.add_argument(
         "--title", type=text("title"), help="title of a single file (default: its first heading)"
     )
-    shown = _action(actions, "list", "list the documents", "List the project's documents.")
+    return add
+
+
+def _add_remove(actions: Any) -> argparse.ArgumentParser:
     remove = _action(actions, "remove", "remove documents", "Remove documents.")
     remove.add_argument(
         "ids", nargs="+", metavar="ID", type=text("id"), help="a document's id, as in the list"
     )
+    return remove
+
+
+def _add_search(actions: Any) -> argparse.ArgumentParser:
     search = _action(
         actions,
         "search",
@@ -53,8 +67,7 @@ def add_kb(commands: Any, add_server: Callable[[argparse.ArgumentParser], None])
         metavar="N",
         help="how many passages (default: 5)",
     )
-    for action in (add, shown, remove, search):
-        add_server(action)
+    return search
 
 
 def _action(actions: Any, name: str, help: str, description: str) -> argparse.ArgumentParser:

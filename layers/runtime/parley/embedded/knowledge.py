@@ -41,6 +41,7 @@ class SqliteKnowledge:
         self._opening = threading.Lock()
         self._completing = threading.Lock()
         self._database: Database | None = None
+        self._closed = False
         self._complete: set[str] = set()
 
     def add(self, project_id: str, document: Document, text: str) -> None:
@@ -79,8 +80,9 @@ class SqliteKnowledge:
         return Indexed(IndexState.INDEXED if known else IndexState.INDEXING)
 
     def close(self) -> None:
-        """Close the file, if it was opened."""
+        """Close the file, if it was opened. Calls after this raise StorageError."""
         with self._opening:
+            self._closed = True
             if self._database is not None:
                 self._database.close()
 
@@ -125,6 +127,8 @@ class SqliteKnowledge:
 
     def _opened(self) -> Database:
         with self._opening:
+            if self._closed:
+                raise StorageError(f"{self._path}: the knowledge index is closed")
             if self._database is None:
                 database = Database(self._path)
                 try:
