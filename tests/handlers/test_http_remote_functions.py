@@ -35,6 +35,7 @@ def http(**fields: Any) -> dict[str, Any]:
             "url: must not hold a password; name a setting that does as secret",
         ),
         (http(url="http://host/#part"), "url: must not have a part after #"),
+        (http(url="http://{host}/"), "url: must name its host itself; arguments may stand behind it"),
         (http(method="HEAD"), "method: Input should be 'POST', 'PUT', 'PATCH', 'GET' or 'DELETE'"),
         (http(headers={"Host": "a"}), "Host is a header that Parley sets itself"),
         (http(headers={"Idempotency-Key": "a"}), "Idempotency-Key is a header that Parley sets itself"),

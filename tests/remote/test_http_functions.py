@@ -80,6 +80,33 @@ def test_a_method_without_a_body_carries_arguments_in_the_query(
     )
 
 
+def test_an_argument_may_stand_in_the_address_and_then_goes_nowhere_else(
+    server: WireServer, elsewhere: Elsewhere
+) -> None:
+    server.answers.extend([answer("fine"), answer("fine")])
+    arguments = {"order_id": "A/1 ü?x=1", "count": 2, "page": 3}
+    url = f"{server.url}/orders/{{order_id}}/items?page={{page}}"
+    elsewhere(arguments).of("http", url=url, method="GET")
+    elsewhere(arguments).of("http", url=url)
+    filled = "/orders/A%2F1%20%C3%BC%3Fx%3D1/items?page=3"
+    assert [(each.path, each.body) for each in server.received] == [
+        (f"{filled}&count=2", None),
+        (filled, {"count": 2}),
+    ]
+
+
+@pytest.mark.parametrize("value", ["..", ".", "", None, "../admin", "a/../../b", "..\\admin", "a/."])
+def test_no_argument_leads_to_another_path(
+    server: WireServer, elsewhere: Elsewhere, value: str | None
+) -> None:
+    outcome = elsewhere({"order_id": value}).of("http", url=f"{server.url}/orders/{{order_id}}")
+    assert outcome == FunctionOutcome(
+        f"shop was not called: order_id cannot stand in its address.{NOTHING}", ok=False
+    )
+    assert elsewhere().of("http", url=f"{server.url}/orders/{{order_id}}") == outcome
+    assert server.received == []
+
+
 def test_a_caller_whose_name_fits_no_header_is_written_as_in_an_address(
     server: WireServer, elsewhere: Elsewhere
 ) -> None:

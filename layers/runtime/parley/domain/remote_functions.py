@@ -57,6 +57,8 @@ def _address(url: str) -> str:
         raise ValueError("must not hold a password; name a setting that does as secret")
     if parts.fragment:
         raise ValueError("must not have a part after #")
+    if "{" in parts.netloc:
+        raise ValueError("must name its host itself; arguments may stand behind it")
     return url
 
 
@@ -86,7 +88,10 @@ class _Addressed(Value):
 
 
 class HttpFunction(_Addressed):
-    """Answered by an HTTP endpoint: arguments as a JSON body, or as the query of a GET or DELETE."""
+    """Answered by an HTTP endpoint: arguments as a JSON body, or as the query of a GET or DELETE.
+
+    ``{name}`` in the path or query of ``url`` is the argument of that name, which then goes nowhere else.
+    """
 
     kind: Literal["http"] = "http"
     method: Method = "POST"

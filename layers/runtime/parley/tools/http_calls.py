@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +28,7 @@ _LOG = logging.getLogger("parley.functions")
 CONNECT_SECONDS = 5.0
 CONNECT_TRIES = 3
 _PAUSE_SECONDS = 0.3
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _PRINTABLE = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) != "%")
 
 
@@ -121,12 +123,32 @@ def _request(
     headers.update(secret_header(function.secret_header, secret))
     # A small answer that swells to something huge is of no use to anybody.
     headers["accept-encoding"] = "identity"
+    url, arguments = _filled(function.url, call.arguments)
     if function.method in {"GET", "DELETE"}:
-        url = httpx.URL(function.url).copy_merge_params(_query(call.arguments))
+        url = url.copy_merge_params(_query(arguments))
         return client.build_request(function.method, url, headers=headers, timeout=timeout)
-    body = json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    body = json.dumps(arguments, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     headers["content-type"] = "application/json"
-    return client.build_request(function.method, function.url, headers=headers, content=body, timeout=timeout)
+    return client.build_request(function.method, url, headers=headers, content=body, timeout=timeout)
+
+
+def _filled(address: str, arguments: Mapping[str, Any]) -> tuple[httpx.URL, Mapping[str, Any]]:
+    """The address with its placeholders filled in, and the arguments that are left. Raises Unanswered.
+
+    No value can lead to another path than its own: it is one segment, and not one that leads upwards.
+    """
+    used: set[str] = set()
+
+    def value(found: re.Match[str]) -> str:
+        name = found[1]
+        text = "" if arguments.get(name) is None else _text(arguments[name])
+        if not text or {".", ".."} & set(re.split(r"[/\\]", text)):
+            raise Unanswered(f"was not called: {name} cannot stand in its address", ran=False)
+        used.add(name)
+        return quote(text.encode("utf-8", "replace"), safe="")
+
+    filled = _PLACEHOLDER.sub(value, address)
+    return httpx.URL(filled), {name: given for name, given in arguments.items() if name not in used}
 
 
 def caller_headers(call: RemoteCall) -> dict[str, str]:
