@@ -10,9 +10,11 @@ _SAID = 240
 def rolled(summary: str, user: str, reply: str) -> str:
     """The summary with one more turn, its oldest lines given up beyond ``SUMMARY_LIMIT`` characters."""
     lines = [*summary.splitlines(), f"User: {_short(user)}", f"Assistant: {_short(reply)}"]
-    while len(lines) > 1 and sum(len(line) + 1 for line in lines) > SUMMARY_LIMIT:
-        lines.pop(0)
-    return "\n".join(lines)
+    size, first = sum(map(len, lines)) + len(lines), 0
+    while first < len(lines) - 1 and size > SUMMARY_LIMIT:
+        size -= len(lines[first]) + 1
+        first += 1
+    return "\n".join(lines[first:])
 
 
 def _short(text: str) -> str:

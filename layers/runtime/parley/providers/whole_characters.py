@@ -28,6 +28,9 @@ def whole_characters(deltas: Iterator[Delta]) -> Iterator[Delta]:
                 yield from _left_over(halves)
                 yield _cleaned(delta)
                 continue
+            if not halves and delta.text.isascii():  # the usual case
+                yield delta
+                continue
             place = _TEXT if isinstance(delta, TextDelta) else delta.index
             text = halves.pop(place, "") + delta.text
             if text and _FIRST_HALVES[0] <= text[-1] <= _FIRST_HALVES[1]:
