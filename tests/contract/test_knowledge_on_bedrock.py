@@ -65,7 +65,7 @@ def test_a_document_that_the_index_lost_says_what_to_do(library: Library, bedroc
     shop = library.project("demo")
     document = shop.put("a", None, RETURNS)
     bedrock.documents.clear()
-    assert shop.state(document) == (IndexState.FAILED, "It is not in the index: put it again.")
+    assert shop.state(document) == (IndexState.FAILED, "it is not in the index; put it again")
 
 
 def test_a_passage_of_a_text_that_was_replaced_since_is_no_answer(

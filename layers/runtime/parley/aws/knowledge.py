@@ -101,7 +101,7 @@ class BedrockKnowledge:
         details = answer["documentDetails"]
         status = details[0]["status"] if details else "NOT_FOUND"
         if status in _ABSENT:
-            return Indexed(IndexState.FAILED, "It is not in the index: put it again.")
+            return Indexed(IndexState.FAILED, "it is not in the index; put it again")
         return Indexed(_STATES.get(status, IndexState.FAILED), details[0].get("statusReason") or None)
 
 

@@ -206,7 +206,7 @@ def put_agent(runtime: Runtime, project_id: str, agent: Agent) -> Agent:
             "invalid_request", f"the agent has {size} bytes; at most {AGENT_BYTES} are kept."
         )
     if len(with_class_facts(runtime.functions, agent).functions) > MOST_FUNCTIONS:
-        words = f"functions: at most {MOST_FUNCTIONS}, those of workspace and images included."
+        words = f"functions: at most {MOST_FUNCTIONS}, those of workspace, images and knowledge included."
         raise InvalidRequest("invalid_request", words)
     put(runtime, keys.project_partition(project_id), keys.agent(agent.agent_id), agent, if_version=None)
     return agent
