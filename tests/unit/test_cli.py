@@ -382,7 +382,11 @@ def test_a_wrong_call_ends_with_status_2(arguments, capsys):
 
 
 @pytest.mark.parametrize(
-    "command", ["serve", "chat", "token", "status", "runs", "events", "agents", "import", "prompt"]
+    "command",
+    [
+        *("serve", "chat", "confirmations", "confirm", "token", "status", "runs", "events", "agents"),
+        *("import", "kb", "mcp", "prompt"),
+    ],
 )
 def test_every_command_explains_itself(command, capsys):
     with pytest.raises(SystemExit) as ended:

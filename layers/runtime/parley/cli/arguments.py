@@ -73,6 +73,19 @@ def _add_wishes(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_thread(parser: argparse.ArgumentParser) -> None:
+    """Which conversation: a new one with an agent, or one that goes on."""
+    parser.add_argument(
+        "--agent",
+        default="general-assistant",
+        type=text("agent"),
+        help="agent to talk to (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--thread", type=text("thread"), metavar="ID", help="go on with this thread, and its agent"
+    )
+
+
 def _add_chat(commands: Subparsers) -> None:
     parser = _add(
         commands,
@@ -91,20 +104,12 @@ def _add_chat(commands: Subparsers) -> None:
         type=text("message"),
         help="send this once the one before got its reply (repeatable)",
     )
-    parser.add_argument(
-        "--thread", type=text("thread"), metavar="ID", help="go on with this thread, and its agent"
-    )
+    _add_thread(parser)
     _add_wishes(parser)
     parser.add_argument(
         "--decision",
         choices=("approve", "decline"),
         help="decide proposed actions this way instead of asking",
-    )
-    parser.add_argument(
-        "--agent",
-        default="general-assistant",
-        type=text("agent"),
-        help="agent to talk to (default: %(default)s)",
     )
     parser.add_argument(
         "--timeout",

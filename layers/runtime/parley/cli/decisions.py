@@ -47,11 +47,13 @@ def confirm(arguments: argparse.Namespace, terminal: Terminal) -> int:
         known = {entry["proposal_id"]: entry for entry in pending(api, arguments.project)}
         proposal = known.get(arguments.proposal)
         if proposal is not None:
-            terminal.line(f"{clean(proposal['question'])}")
-            if arguments.arguments is not None:
-                body["arguments"] = {**proposal["arguments"], **arguments.arguments}
-                shown = json.dumps(body["arguments"], ensure_ascii=False)
-                terminal.line(f"with {clean(shortened(shown, 400))}")
+            terminal.line(clean(proposal["question"]))
+        if arguments.arguments is not None:
+            # Of one that is not listed (decided, or one of very many) nothing is known to be kept.
+            proposed = proposal["arguments"] if proposal else {}
+            body["arguments"] = {**proposed, **arguments.arguments}
+            shown = json.dumps(body["arguments"], ensure_ascii=False)
+            terminal.line(f"with {clean(shortened(shown, 400))}")
         answer = decide(api, arguments.proposal, body)
     terminal.line(in_words(answer))
     return 0 if answer["outcome"] == "applied" else 1
