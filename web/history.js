@@ -2,7 +2,7 @@
 
 import { remember } from "./stored.js";
 
-const PAGE = 500;
+const PAGE = 200;
 const BEYOND = 10 ** 11;
 
 // Walks a thread backwards. Whole turns only: the events of one are applied in order, from its first.

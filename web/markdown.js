@@ -109,7 +109,7 @@ function blockOf(token, links) {
     RETURN_DOM_FRAGMENT: true,
   });
   for (const table of clean.querySelectorAll("table")) {
-    const frame = element("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table" });
+    const frame = element("div", { class: "table", tabindex: "0", role: "group", "aria-label": "Table" });
     table.replaceWith(frame);
     frame.append(table);
   }
@@ -128,7 +128,7 @@ function codeBlock({ text, lang }) {
     "figure",
     { class: "code" },
     element("figcaption", {}, element("span", {}, language || "text"), take),
-    element("pre", { tabindex: "0", role: "region", "aria-label": `Code${language ? `, ${language}` : ""}` }, element("code", {}, text)),
+    element("pre", { tabindex: "0", role: "group", "aria-label": `Code${language ? `, ${language}` : ""}` }, element("code", {}, text)),
   );
 }
 

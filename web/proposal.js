@@ -63,7 +63,7 @@ export class ProposalCard {
   ask() {
     const { proposal } = this;
     const title = `question-${proposal.id}`;
-    const question = element("h3", { id: title });
+    const question = element(this.tools.byline ? "h2" : "h3", { id: title, class: "proposal-question" });
     question.append(visibleParts(proposal.question || `Run ${wordsOf(proposal.name)}?`));
     this.node.setAttribute("aria-labelledby", title);
     this.left = element("p", { class: "proposal-left" });

@@ -45,7 +45,7 @@ export function resultParts(call, { picture }) {
 
 // The text that the model was given.
 export function resultText(text) {
-  const shown = element("pre", { class: "result-text", tabindex: "0", role: "region", "aria-label": "Result" });
+  const shown = element("pre", { class: "result-text", tabindex: "0", role: "group", "aria-label": "Result" });
   shown.append(visible(text.length > LONG_TEXT * 20 ? `${text.slice(0, LONG_TEXT * 20)} …` : text));
   return shown;
 }
@@ -62,7 +62,7 @@ export function tableOf(data) {
     element("tr", {}, ...columns.map((column, place) => element("td", kind(place), shown(cell(row, column, place))))),
   );
   const more = rows.length - MOST_ROWS;
-  const frame = element("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table" });
+  const frame = element("div", { class: "table", tabindex: "0", role: "group", "aria-label": "Table" });
   frame.append(element("table", {}, element("thead", {}, head), element("tbody", {}, ...body)));
   return more > 0 ? element("div", {}, frame, element("p", { class: "faint" }, `and ${more} more rows`)) : frame;
 }

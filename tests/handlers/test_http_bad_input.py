@@ -173,6 +173,8 @@ def test_an_agent_cannot_name_a_function_class_that_is_not_installed(world: Worl
         *((f"{THREAD}/events", {"after": value}) for value in (-1, "x", 10**12, "1.5")),
         *((f"{THREAD}/events", {"limit": value}) for value in (0, 1001)),
         *((f"{THREAD}/events", {"wait": value}) for value in (-1, 21, "nan", "inf", "x")),
+        *((f"{THREAD}/events", {"before": value}) for value in (0, -1, "x", 10**12)),
+        *((f"{THREAD}/messages", {"order": value}) for value in ("", "latest", "desc")),
         *((f"{THREAD}/replies/{value}", {}) for value in ("0", "-1", "x", "9" * 30)),
         *((f"{THREAD}/runs/{value}", {}) for value in ("0", "x", "9" * 30)),
     ],
