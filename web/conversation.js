@@ -12,15 +12,13 @@
 // A proposal: { id, question, name, arguments, expiresAt, outcome, reviewer, automatic, edited }, its outcome null or
 //   approved | declined | expired | superseded | cancelled | decided (known from the history alone).
 
-const OPEN = ["writing", "running", "waiting"];
+import { Turns } from "./turns.js";
 
-export class Conversation {
+export class Conversation extends Turns {
   constructor(id = null) {
+    super();
     this.id = id;
-    this.turns = new Map();
-    this.order = [];
     this.completed = false;
-    this.changed = new Set();
     this.live = track();
     // Called with each user message that has found its turn.
     this.onUser = () => {};
@@ -65,28 +63,6 @@ export class Conversation {
   pending() {
     if (!this.busy) return [];
     return [...this.last.calls.values()].map((call) => call.proposal).filter((found) => found && !found.outcome);
-  }
-
-  takeChanges() {
-    const { changed } = this;
-    this.changed = new Set();
-    return changed;
-  }
-
-  turn(number) {
-    let turn = this.turns.get(number);
-    if (!turn) {
-      turn = { kind: "turn", number, items: [], calls: new Map(), texts: new Map(), status: "open" };
-      this.turns.set(number, turn);
-      const place = this.order.findLastIndex((other) => other < number) + 1;
-      this.order.splice(place, 0, number);
-      this.changed.add(this);
-      // A later turn has begun: nothing of the earlier ones can still be under way.
-      const before = this.turns.get(this.order[place - 1]);
-      if (before?.status === "open") this.close(before, "done");
-      if (place < this.order.length - 1) turn.status = "done";
-    }
-    return turn;
   }
 
   // Events.
@@ -205,6 +181,7 @@ export class Conversation {
   }
 
   onThreadEnd(data, turn, event) {
+    if (event.subthread_id) return;
     turn.endedAt = event.at;
     this.close(turn, "done");
   }
@@ -216,6 +193,7 @@ export class Conversation {
   }
 
   onTurnCancelled(data, turn, event) {
+    if (event.subthread_id) return;
     this.add(turn, turn, { kind: "note", id: `note-${event.seq}`, text: "Stopped" });
     this.close(turn, "cancelled");
   }
@@ -258,59 +236,12 @@ export class Conversation {
     return item;
   }
 
-  add(turn, place, item) {
-    if (place.items.some((other) => other.kind === item.kind && other.id === item.id)) return;
-    item.place = place;
-    item.turn = turn;
-    place.items.push(item);
-    this.changed.add(place).add(item);
-  }
-
-  // Take a turn out, to be put together anew.
-  forget(number) {
-    this.turns.delete(number);
-    this.order = this.order.filter((other) => other !== number);
-    this.changed.add(this);
-  }
-
-  remove(turn, item) {
-    item.place.items = item.place.items.filter((other) => other !== item);
-    turn.calls.delete(item.id);
-    turn.texts.delete(item.id);
-    this.changed.add(item.place);
-  }
-
   decided(turn, id, outcome) {
     for (const call of turn.calls.values()) {
       if (call.proposal?.id !== id) continue;
       Object.assign(call.proposal, outcome);
       if (call.status === "waiting") call.status = "running";
       this.changed.add(call);
-    }
-  }
-
-  // Nothing of a turn that is over is still under way.
-  close(turn, status) {
-    turn.status = status;
-    turn.applying = false;
-    this.settleBelow(turn, "stopped");
-    this.changed.add(turn).add(this);
-  }
-
-  settleBelow(place, status) {
-    for (const item of [...place.items]) {
-      if (item.kind === "text" && !item.ended) {
-        item.ended = true;
-        if (!item.text) this.remove(item.turn, item);
-        this.changed.add(item);
-      } else if (item.kind === "call") {
-        if (OPEN.includes(item.status)) {
-          item.status = status;
-          if (item.proposal && !item.proposal.outcome) item.proposal.outcome = "cancelled";
-          this.changed.add(item);
-        }
-        this.settleBelow(item, status);
-      }
     }
   }
 }
