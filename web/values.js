@@ -1,6 +1,7 @@
 // Arguments and results as people read them.
 
 import { element, icon, visible, visibleParts, wordsOf } from "./dom.js";
+import { address } from "./router.js";
 
 const MOST_ROWS = 200;
 const LONG_TEXT = 1200;
@@ -34,13 +35,10 @@ function valueOf(value) {
 // A call's answer: { content, data } → elements, the most telling first.
 export function resultParts(call, { picture }) {
   const data = call.data ?? {};
-  const parts = [];
-  const table = tableOf(data.table_data);
-  if (data.image?.path) parts.push(picture(data.image));
-  if (table) parts.push(table);
   const sources = sourcesOf(data.sources);
-  if (sources) parts.push(sources);
-  return parts;
+  // The passages of sources come as a table as well, for pages that know no sources.
+  const table = sources ? null : tableOf(data.table_data);
+  return [data.image?.path ? picture(data.image) : null, table, sources].filter(Boolean);
 }
 
 // The text that the model was given.
@@ -91,16 +89,19 @@ function shown(value) {
   return visible(typeof value === "object" ? JSON.stringify(value) : value);
 }
 
-// Where passages of the knowledge base came from.
+// Where passages of the knowledge base came from, with the passages.
 function sourcesOf(sources) {
   if (!Array.isArray(sources) || sources.length === 0) return null;
-  const list = element("ul", { class: "sources" });
-  for (const source of sources) {
-    const name = source.title ?? source.document_id ?? source.id ?? "Document";
-    const heading = source.heading && source.heading !== name ? ` · ${source.heading}` : "";
-    const text = source.text ? element("blockquote", {}, visible(source.text)) : null;
-    const summary = element("summary", {}, icon("book"), visible(`${name}${heading}`));
-    list.append(element("li", {}, text ? element("details", {}, summary, text) : element("span", {}, icon("book"), visible(name))));
-  }
+  const list = element("ul", { class: "sources", "aria-label": "Sources" });
+  for (const source of sources) list.append(element("li", {}, sourceOf(source ?? {})));
   return list;
+}
+
+function sourceOf({ title, document_id: id, heading, text }) {
+  const name = String(title || id || "Document");
+  const words = heading && heading !== name ? `${name} · ${heading}` : name;
+  const open = id ? element("a", { href: address("knowledge", String(id).split("/")) }, "Open the document") : null;
+  if (!text) return element("span", {}, icon("book"), visible(words));
+  const passage = element("blockquote", {}, element("p", {}, visible(text)), open);
+  return element("details", {}, element("summary", {}, icon("book"), visible(words)), passage);
 }
