@@ -118,6 +118,24 @@ class Person(Client):
         body = {"message": message, "client_message_id": message}
         self.insist("PostMessage", self.of_thread(self.thread), body)
 
+    def write_once(self, message: str) -> bool:
+        """Write, and leave it at that; whether there was an answer."""
+        try:
+            with self.fate.worker("PostMessage"):
+                self.say(self.thread, message, client_message_id=message)
+        except Died:
+            self.recover()
+            return False
+        return True
+
+    def aborted(self) -> None:
+        """Somebody stops the execution of the present run."""
+        name = keys.execution_name(*self.aggregate(self.thread).run_id)
+        try:
+            self.runtime.orchestrator.stop(name, "somebody stopped it")
+        except Died:
+            self.recover()
+
     def decides(self, approved: bool, **fields: Any) -> None:
         """Decide the one action that waits, as soon as it is there to be seen."""
         self.until(lambda: len(self.waiting()) == 1, "an action waits")
@@ -135,14 +153,20 @@ class Person(Client):
 
     def rests(self, turns: int) -> None:
         """Until so many turns are over and nothing is to be done."""
+        self.until(
+            lambda: self._idle() and self.aggregate(self.thread).turns == turns,
+            f"at rest after {turns} turns",
+        )
 
-        def at_rest() -> bool:
-            conversation = self.aggregate(self.thread)
-            run = conversation.run
-            idle = run.status in (RunStatus.PARKED, RunStatus.CLOSED) and run.message_id is None
-            return idle and not conversation.inbox and conversation.turns == turns
+    def settles(self) -> None:
+        """Until nothing is to be done, however many turns that takes."""
+        self.until(self._idle, "at rest")
 
-        self.until(at_rest, f"at rest after {turns} turns")
+    def _idle(self) -> bool:
+        conversation = self.aggregate(self.thread)
+        run = conversation.run
+        idle = run.status in (RunStatus.PARKED, RunStatus.CLOSED) and run.message_id is None
+        return idle and not conversation.inbox
 
     def closes(self) -> None:
         """Until the run that nobody wrote to is over."""

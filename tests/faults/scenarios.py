@@ -49,16 +49,18 @@ FUNCTIONS: tuple[type[Function], ...] = (Note, Report)
 
 @dataclass(frozen=True)
 class Scenario:
-    """``play`` is the person; ``turns`` how many there are.
+    """``play`` is the person.
 
     ``ordered``: the events come in one order only. ``stopped``: a turn is stopped in the middle, wherever that is.
+    ``ends``: nothing more can be written. ``otherwise``: the story may also be that of this scenario.
     """
 
     name: str
     play: Callable[[Person], None]
-    turns: int
     ordered: bool = True
     stopped: bool = False
+    ends: bool = False
+    otherwise: str = ""
 
 
 def _note(text: str) -> dict[str, Any]:
@@ -206,6 +208,34 @@ def _inactivity(stage: Person) -> None:
     stage.rests(3)
 
 
+def _silent(stage: Person) -> None:
+    stage.begin("Hello", "talker")
+    stage.rests(1)
+
+
+def _unheard(stage: Person) -> None:
+    """Whose connection breaks, and who does not ask again: what was accepted is answered all the same."""
+    _silent(stage)
+    heard = stage.write_once("hello again")
+    stage.settles()
+    assert stage.aggregate(stage.thread).turns == 2 or not heard
+
+
+def _aborted(stage: Person) -> None:
+    """Somebody stops the execution in the console: the next attempt goes on where it was."""
+    stage.begin("note it", "asker")
+    stage.until(stage.waiting, "an action waits")
+    stage.aborted()
+    stage.decides(True)
+    stage.rests(1)
+
+
+def _ended(stage: Person) -> None:
+    stage.begin("Hello", "talker")
+    stage.write("/end")
+    stage.settles()
+
+
 def _large(stage: Person) -> None:
     stage.begin(f"report on {'𝄞' * 31_000}", "writer")
     stage.rests(1)
@@ -214,16 +244,21 @@ def _large(stage: Person) -> None:
 SCENARIOS = {
     scenario.name: scenario
     for scenario in (
-        Scenario("plain", _plain, 2),
-        Scenario("tool", _tool, 1, ordered=False),
-        Scenario("approved", _approved, 1),
-        Scenario("declined", _declined, 1),
-        Scenario("expired", _expired, 1),
-        Scenario("superseded", _superseded, 2),
-        Scenario("cancelled", _cancelled, 1, stopped=True),
-        Scenario("subagent", _subagent, 1),
-        Scenario("hand-over", _hand_over, 3),
-        Scenario("inactivity", _inactivity, 3),
-        Scenario("large", _large, 1),
+        Scenario("plain", _plain),
+        Scenario("tool", _tool, ordered=False),
+        Scenario("approved", _approved),
+        Scenario("declined", _declined),
+        Scenario("expired", _expired),
+        Scenario("superseded", _superseded),
+        Scenario("cancelled", _cancelled, stopped=True),
+        Scenario("subagent", _subagent),
+        Scenario("hand-over", _hand_over),
+        Scenario("inactivity", _inactivity),
+        Scenario("unheard", _unheard, otherwise="silent"),
+        Scenario("aborted", _aborted),
+        Scenario("ended", _ended, ends=True),
+        Scenario("large", _large),
     )
 }
+OTHERWISE = {"silent": Scenario("silent", _silent)}
+"""What is only compared with."""

@@ -81,7 +81,8 @@ def test_the_same_scenario_makes_the_same_calls(scenario: str) -> None:
     assert fate.points == clean(scenario).points
     ports = {point.port for point in fate.points}
     assert {"store", "orchestrator", "provider", "pusher", "interpreter"} <= ports
-    assert ("functions" in ports) == (scenario in ("tool", "approved", "subagent", "large"))
+    acts = ("tool", "approved", "subagent", "aborted", "large")
+    assert ("functions" in ports) == (scenario in acts)
     assert ("blobs" in ports) == (scenario == "large")
 
 
