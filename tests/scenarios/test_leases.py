@@ -1,0 +1,160 @@
+"""A worker takes a task and dies, before it has begun or when it has done everything but say so.
+
+The shipped machine in the embedded interpreter, its clock moved: nothing advances until the worker's time is over (its
+lease, or the state's own time limit); then another does the same task, and what is done is done once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from typing import Any
+
+import pytest
+
+from on_task.dispatch import module_of
+from parley import assets
+from parley.domain.agents import AgentFunction, SubagentFunction
+from parley.installation import LEASE_SECONDS
+from parley.tools.function import agent_function
+from tests.support.soundness import assert_sound, named
+from tests.support.systems import Note, System
+
+INACTIVITY = 1_000_000
+FIRST = ["ReceiveMessage", "BuildPrompt", "InvokeModel", "OpenSubthread", "AwaitConfirmation"]
+DECIDED = ["RunTool", "CloseSubthread", "RecordReply", "ProposeActions", "ContinueAsNew"]
+LAST = ["CloseRun", "CompleteConversation"]
+FAILED = ["FailCall", "FailTurn"]
+
+
+def limits() -> dict[str, float]:
+    """Seconds after which another worker gets each state's task."""
+    machine = assets.definition({f"{name}Arn": name for name in assets.TASK_FUNCTIONS})
+    states = machine["States"] | machine["States"]["HandleToolCalls"]["ItemProcessor"]["States"]
+    return {
+        name: min(state.get("TimeoutSeconds", LEASE_SECONDS), LEASE_SECONDS) for name, state in states.items()
+    }
+
+
+class Died(BaseException):
+    """The worker is gone."""
+
+
+class Death:
+    """The first task of a state takes its worker along."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, state: str, when: str) -> None:
+        module = importlib.import_module(f"on_task.{module_of(state)}")
+        self.came = threading.Event()
+        self._handler, self._when = module.handler, when
+        monkeypatch.setattr(module, "handler", self._handle)
+
+    def _handle(self, event: dict[str, Any], context: Any) -> Any:
+        if self.came.is_set():
+            return self._handler(event, context)
+        if self._when == "at its end":
+            self._handler(event, context)
+        self.came.set()
+        raise Died
+
+
+def put_agents(system: System) -> None:
+    """One that has a subagent take notes, which a person confirms; "fail" fails its turn."""
+    asks = agent_function(Note, requires_user_confirmation=True)
+    script = [
+        {"when": "note", "tool_calls": [{"name": "note", "arguments": {"text": "milk"}}]},
+        {"when": "note", "text": "Noted."},
+    ]
+    system.agent("helper", functions=[asks], script=script)
+    down = AgentFunction(
+        name="down", implementation=SubagentFunction(subagent_id="helper", subagent_user_message="note it")
+    )
+    calls = {"when": "note", "tool_calls": [{"name": "down", "arguments": {}}]}
+    system.agent(
+        functions=[down],
+        script=[
+            calls,
+            {"when": "note", "text": "It is noted."},
+            {"when": "fail", "error": "ProviderUnauthorized"},
+        ],
+        turns_per_run=1,
+        inactivity_seconds=INACTIVITY,
+        propose_actions=True,
+    )
+
+
+def approve(system: System, thread: str) -> None:
+    system.wait_until(lambda: any(e.outcome is None for e in system.aggregate(thread).proposals), moving=100.0)
+    (entry,) = system.aggregate(thread).proposals
+    assert system.decide(entry.proposal_id, True)["outcome"] == "applied"
+
+
+def at_rest(system: System) -> bool:
+    """Whether every worker has nothing to do, or is dead."""
+    return bool(system.orchestrator.inner._interpreter.at_rest())  # type: ignore[attr-defined]
+
+
+def nothing_advances(system: System, seconds: float) -> None:
+    system.wait_until(lambda: at_rest(system), "the workers rest")
+    before = system.counts.n["store.put"]
+    for _ in range(3):
+        system.clock.advance(seconds / 3)
+        system.wait_until(lambda: at_rest(system), "the workers rest")
+    assert system.counts.n["store.put"] == before
+
+
+@pytest.mark.parametrize("when", ["at its start", "at its end"])
+@pytest.mark.parametrize("state", [*FIRST, *DECIDED, *LAST])
+def test_a_task_whose_worker_dies_is_done_by_another_when_its_time_is_over(
+    embedded: System, monkeypatch: pytest.MonkeyPatch, state: str, when: str
+) -> None:
+    system = embedded
+    put_agents(system)
+    death = Death(monkeypatch, state, when)
+    thread = system.start("note it", "talker")
+    if state not in FIRST:
+        approve(system, thread)
+    if state in LAST:
+        system.rest(thread, turns=1)
+        system.wait_until(lambda: at_rest(system))
+        system.clock.advance(INACTIVITY) if state == "CloseRun" else system.say(thread, "/end")
+    system.wait_until(death.came.is_set, f"the worker of {state} is dead")
+    answers_itself = state == "ReceiveMessage" and when == "at its end"
+    if not answers_itself:  # its token is answered: the machine is beyond it, and does not miss it
+        nothing_advances(system, limits()[state] - 1)
+    if state in FIRST:
+        approve(system, thread)
+    system.rest(thread, turns=1, moving=100.0)
+    phase = "completed" if state == "CompleteConversation" else "waiting_for_input"
+    system.wait_until(lambda: system.aggregate(thread).phase == phase, moving=100.0)
+    system.wait_until(lambda: not system.aggregate(thread).untold, moving=100.0)
+    events = assert_sound(system, thread, phase=phase)
+    assert [data["content"] for data in named(events, "UserMessage")] == ["note it"]
+    assert [data["content"] for data in named(events, "MessageEnd")] == ["Noted.", "It is noted."]
+    assert [entry["ran"] for entry in system.data("notes").values()] == [1]
+    assert len(named(events, "ThreadEnd")) == 1
+    replies = [m for m in system.messages(thread) if m["kind"] == "ASSISTANT_MESSAGE"]
+    assert [reply["content"] for reply in replies] == ["It is noted."]
+
+
+@pytest.mark.parametrize("when", ["at its start", "at its end"])
+@pytest.mark.parametrize("state", FAILED)
+def test_a_failure_whose_worker_dies_is_told_once(
+    embedded: System, monkeypatch: pytest.MonkeyPatch, state: str, when: str
+) -> None:
+    system = embedded
+    put_agents(system)
+    death = Death(monkeypatch, state, when)
+    if state == "FailCall":
+
+        def broken(event: dict[str, Any], context: Any) -> Any:
+            raise ZeroDivisionError
+
+        monkeypatch.setattr("on_task.open_subthread.handler", broken)
+    thread = system.start("note it" if state == "FailCall" else "fail", "talker")
+    system.wait_until(death.came.is_set, f"the worker of {state} is dead")
+    nothing_advances(system, limits()[state] - 1)
+    system.rest(thread, turns=1, moving=100.0)
+    events = assert_sound(system, thread)
+    assert len(named(events, "ToolResponse")) == (state == "FailCall")
+    assert len(named(events, "TurnFailed")) == (state == "FailTurn")
