@@ -71,7 +71,11 @@ _PUT_NEXT: Final = (
 )
 _DELETE: Final = "DELETE FROM items WHERE partition = ? AND sort = ?"
 _DELETE_VERSION: Final = f"DELETE FROM items {_IS_VERSION}"
-_EXPIRED: Final = "SELECT partition, sort, body FROM items WHERE expires_at <= ? LIMIT ?"
+# A body that is a reference is short; the others need not be read.
+_EXPIRED: Final = (
+    "SELECT partition, sort, CASE WHEN length(body) < 2000 THEN body ELSE '' END FROM items"
+    " WHERE expires_at <= ? LIMIT ?"
+)
 _PURGE: Final = "DELETE FROM items WHERE partition = ? AND sort = ? AND expires_at <= ?"
 
 
