@@ -162,6 +162,20 @@ def test_a_thread_goes_on_with_what_waits_in_it(parley: Run, server: Served) -> 
     assert (status, error) == (1, "parley: There is no such thread.\n")
 
 
+def test_the_latest_threads_are_listed_with_the_last_used_first(parley: Run, server: Served) -> None:
+    for message in ("Hello", "Two\nlines"):
+        assert parley("chat", "--user", "tom", "--message", message)[0] == 0
+    status, shown, _ = parley("threads", "--user", "tom")
+    assert status == 0
+    head, *rows = shown.splitlines()
+    assert head.split() == ["thread", "updated", "phase", "agent", "title"]
+    assert [row.split("  ")[-1] for row in rows] == ["Two lines", "Hello"]
+    status, shown, _ = parley("chat", "--user", "tom", "--thread", rows[1].split()[0], "--message", "Again")
+    assert status == 0
+    status, shown, _ = parley("threads", "--user", "tom", "--limit", "1")
+    assert [row.split("  ")[-1] for row in shown.splitlines()[1:]] == ["Hello"]
+
+
 def test_a_chat_outlives_the_chat_whose_server_it_used(tmp_path: Path) -> None:
     folder = ["--data", str(tmp_path)]
     with Command("chat", *folder) as first:

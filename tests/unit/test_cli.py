@@ -384,7 +384,18 @@ def test_a_wrong_call_ends_with_status_2(arguments, capsys):
 @pytest.mark.parametrize(
     "command",
     [
-        *("serve", "chat", "confirmations", "confirm", "token", "status", "runs", "events", "agents"),
+        *(
+            "serve",
+            "chat",
+            "confirmations",
+            "confirm",
+            "token",
+            "threads",
+            "status",
+            "runs",
+            "events",
+            "agents",
+        ),
         *("import", "kb", "mcp", "prompt"),
     ],
 )

@@ -23,7 +23,7 @@ def test_a_call_is_one_line_with_its_provider_and_form(capsys: pytest.CaptureFix
     assert described["Namespace"] == "Parley"
     assert [sorted(names) for names in described["Dimensions"]] == [["form", "provider", "service"]]
     assert (line["provider"], line["form"], line["service"]) == ("openai", "messages", "model-tasks")
-    assert (line["model"], line["outcome"]) == ("gpt", "answered")
+    assert (line["model"], line["purpose"], line["outcome"]) == ("gpt", "reply", "answered")
     assert {name: line[name] for name in ("ModelCalls", "ModelFailures", "ModelLatency")} == {
         "ModelCalls": [1.0],
         "ModelFailures": [0.0],

@@ -72,3 +72,12 @@ def object_in(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError('that is no JSON object, such as {"label": "Sale"}')
     return value
+
+
+def add_command(
+    commands: Any, name: str, target: str, help: str, description: str
+) -> argparse.ArgumentParser:
+    """A command; `target` is `module:function` below `parley.cli`."""
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=help, description=description)
+    parser.set_defaults(target=target)
+    return parser

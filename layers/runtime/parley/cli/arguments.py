@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from parley.cli.argument_types import encodable, folder, json_object, number, text, token
+from parley.cli.argument_types import add_command, encodable, folder, json_object, number, text, token
+from parley.cli.inspection_arguments import add_inspection
 from parley.cli.knowledge_arguments import add_kb
 from parley.cli.mcp_arguments import add_mcp
 
@@ -19,7 +20,7 @@ def add_commands(commands: Subparsers) -> None:
     _add_chat(commands)
     _add_confirmations(commands)
     _add_token(commands)
-    _add_inspection(commands)
+    add_inspection(commands, _add_server)
     _add_import(commands)
     add_kb(commands, _add_server)
     add_mcp(commands, _add_server)
@@ -27,17 +28,8 @@ def add_commands(commands: Subparsers) -> None:
     _add_page(commands)
 
 
-def _add(
-    commands: Subparsers, name: str, target: str, help: str, description: str
-) -> argparse.ArgumentParser:
-    """A command; `target` is `module:function` below `parley.cli`."""
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=help, description=description)
-    parser.set_defaults(target=target)
-    return parser
-
-
 def _add_serve(commands: Subparsers) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "serve",
         "serve:serve",
@@ -87,7 +79,7 @@ def _add_thread(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_chat(commands: Subparsers) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "chat",
         "chat:chat",
@@ -122,7 +114,7 @@ def _add_chat(commands: Subparsers) -> None:
 
 
 def _add_confirmations(commands: Subparsers) -> None:
-    listing = _add(
+    listing = add_command(
         commands,
         "confirmations",
         "decisions:confirmations",
@@ -130,7 +122,7 @@ def _add_confirmations(commands: Subparsers) -> None:
         "List proposed actions that wait for a decision: those of your own threads, "
         "and for an approver those of the whole project.",
     )
-    deciding = _add(
+    deciding = add_command(
         commands,
         "confirm",
         "decisions:confirm",
@@ -158,7 +150,7 @@ def _add_confirmations(commands: Subparsers) -> None:
 
 
 def _add_token(commands: Subparsers) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "token",
         "serve:token",
@@ -187,42 +179,8 @@ def _add_token(commands: Subparsers) -> None:
     _add_data(parser)
 
 
-def _add_inspection(commands: Subparsers) -> None:
-    status = _add(
-        commands, "status", "inspect:status", "show a thread", "Show a thread's phase and counters."
-    )
-    runs = _add(
-        commands,
-        "runs",
-        "inspect:runs",
-        "show a thread's runs",
-        "Show the chain of runs of a thread; with a generation, that run's states and prompts as JSON.",
-    )
-    events = _add(
-        commands,
-        "events",
-        "inspect:events",
-        "print a thread's events",
-        "Print a thread's events, one JSON object a line.",
-    )
-    for parser in (status, runs, events):
-        parser.add_argument("thread", metavar="THREAD", type=text("thread"), help="the thread's id")
-    runs.add_argument(
-        "generation", nargs="?", type=number(1, 10**9), metavar="GENERATION", help="show this run"
-    )
-    events.add_argument(
-        "--after", type=number(0, 10**12), default=0, metavar="SEQ", help="only events after this one"
-    )
-    events.add_argument(
-        "--follow", action="store_true", help="go on with what comes, until the conversation is over"
-    )
-    agents = _add(commands, "agents", "inspect:agents", "list a project's agents", "List a project's agents.")
-    for parser in (status, runs, events, agents):
-        _add_server(parser)
-
-
 def _add_import(commands: Subparsers) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "import",
         "importing:import_sessions",
@@ -247,7 +205,7 @@ def _add_import(commands: Subparsers) -> None:
 
 
 def _add_prompt(commands: Subparsers) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "prompt",
         "prompt:prompt",
@@ -284,7 +242,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_page(commands: Subparsers) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "page",
         "page:page",

@@ -1,10 +1,11 @@
-"""`parley status`, `runs`, `events` and `agents`: looking at what a server knows."""
+"""`parley threads`, `status`, `runs`, `events` and `agents`: looking at what a server knows."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from parley.cli.api import Api, Thread, segment
@@ -13,6 +14,24 @@ from parley.cli.terminal import Terminal, clean, shortened
 
 _EVENT_PAGE = 500
 _FOLLOW_SECONDS = 20
+
+
+def threads(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    """List the user's latest threads, the last used first."""
+    with reached_server(arguments) as api:
+        path = f"/api/projects/{segment(arguments.project)}/chat-threads"
+        rows = [
+            [
+                str(thread["thread_id"]),
+                moment(thread["updated_at"]),
+                str(thread["phase"]),
+                str(thread["agent_id"]),
+                str(thread["title"]).replace("\n", " "),
+            ]
+            for thread in islice(api.pages(path, "threads", limit=min(arguments.limit, 100)), arguments.limit)
+        ]
+        table(terminal, ["thread", "updated", "phase", "agent", "title"], rows)
+    return 0
 
 
 def status(arguments: argparse.Namespace, terminal: Terminal) -> int:
