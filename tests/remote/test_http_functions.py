@@ -271,6 +271,16 @@ def test_a_secret_that_no_header_can_hold_is_not_sent(server: WireServer, elsewh
     assert server.received == []
 
 
+def test_a_proxy_of_the_environment_is_no_way_to_this_machine(
+    server: WireServer, elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    server.answers.append(answer("fine"))
+    assert elsewhere().of("http", url=server.url).ok
+
+
 def test_a_name_that_leads_within_is_not_connected_to(server: WireServer) -> None:
     hosts = HostRules(frozenset({"public"}), lambda host, port: ["127.0.0.1"])
     outcome = Elsewhere(hosts)().of("http", url=f"https://shop.example.com:{server.server_address[1]}/")

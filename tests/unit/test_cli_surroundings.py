@@ -8,8 +8,9 @@ import httpx
 import pytest
 
 from parley.cli import main as cli
-from parley.cli.api import Api, on_this_machine
+from parley.cli.api import Api
 from parley.cli.failure import CommandFailed
+from parley.tools.hosts import on_this_machine
 
 NO_TEXT = "\udcff"
 """What Python makes of the byte 0xff in an argument."""

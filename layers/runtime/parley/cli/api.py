@@ -7,18 +7,18 @@ proposal), so a connection that breaks is tried again.
 from __future__ import annotations
 
 import base64
-import ipaddress
 import json
 import re
 import threading
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import httpx
 
 from parley.cli.failure import CommandFailed, Refused, Unreachable
+from parley.tools.hosts import on_this_machine
 
 _PAUSES = (0.2, 0.5, 1.0, 2.0, 3.0, 3.0)
 _TRY_AGAIN = {502, 503, 504}
@@ -73,9 +73,13 @@ class Api:
         """A DELETE's JSON object."""
         return self._send("DELETE", path)
 
-    def say(self, path: str, message: str, **terms: int) -> dict[str, Any]:
-        """Send a message to an agent's `/chat` or to a thread: its `thread_id` and `message_id`."""
-        body = {"message": message, "client_message_id": str(uuid.uuid4()), **terms}
+    def say(self, path: str, message: str, *, predefined: bool = False, **terms: int) -> dict[str, Any]:
+        """Send a message to an agent's `/chat` or to a thread: its `thread_id` and `message_id`.
+
+        `predefined`: the message is the id of one of the agent's predefined messages.
+        """
+        kind = "predefined_message" if predefined else "message"
+        body = {kind: message, "client_message_id": str(uuid.uuid4()), **terms}
         return self._send("POST", path, json=body)
 
     def pages(self, path: str, key: str, **parameters: str | int) -> Iterator[dict[str, Any]]:
@@ -140,15 +144,6 @@ class Thread:
 def segment(text: str) -> str:
     """Text as one segment of a path."""
     return quote(text, safe="")
-
-
-def on_this_machine(url: str) -> bool:
-    """Whether an address is this machine's own. A proxy of the environment is no way to get there."""
-    try:
-        host = urlsplit(url).hostname or ""
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:  # a name, or no address at all
-        return False
 
 
 def _subject(token: str) -> str:

@@ -16,8 +16,9 @@ from typing import Any, Literal, Protocol
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import connect
 
-from parley.cli.api import Api, Thread, on_this_machine
+from parley.cli.api import Api, Thread
 from parley.cli.failure import CommandFailed, Refused
+from parley.tools.hosts import on_this_machine
 
 Event = dict[str, Any]
 

@@ -13,10 +13,11 @@ from typing import Any
 
 import httpx
 
-from parley.cli.api import Api, on_this_machine
+from parley.cli.api import Api
 from parley.cli.failure import CommandFailed
 from parley.embedded.issuer import OPERATOR_AUDIENCE, TOKEN_SECONDS, LocalIssuer
 from parley.embedded.lock import FolderLocked, Owner, owner_of
+from parley.tools.hosts import on_this_machine
 
 _OWNER_STARTS_SECONDS = 5.0
 _COMES_BACK_SECONDS = 2.0

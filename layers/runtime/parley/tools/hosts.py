@@ -95,6 +95,15 @@ class HostRules:
         return PUBLIC in self.entries and inner.is_global and not inner.is_reserved
 
 
+def on_this_machine(url: str) -> bool:
+    """Whether an address is this machine's own. A proxy of the environment is no way to get there."""
+    try:
+        host = urlsplit(url).hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name, or no address at all
+        return False
+
+
 def _literal(host: str) -> _Address | None:
     try:
         return ipaddress.ip_address(host)

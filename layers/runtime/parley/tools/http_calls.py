@@ -21,7 +21,7 @@ import httpx
 
 from parley.domain.remote_functions import BEARER_HEADER, CALLER_HEADERS, IDEMPOTENCY_HEADER, HttpFunction
 from parley.tools.answers import LARGEST_ANSWER, Unanswered, meant_for_the_model, read_json, read_text
-from parley.tools.hosts import HostRefused, HostRules
+from parley.tools.hosts import HostRefused, HostRules, on_this_machine
 from parley.turns.function_ports import FunctionOutcome, RemoteCall
 
 _LOG = logging.getLogger("parley.functions")
@@ -68,10 +68,11 @@ class GuardedTransport(httpx.BaseTransport):
         self._inner.close()
 
 
-def make_client(hosts: HostRules) -> httpx.Client:
+def make_client(url: str, hosts: HostRules) -> httpx.Client:
     """For one call: a connection kept from the last one may be dead, and then nobody knows what was done."""
     if hosts.open:
-        return httpx.Client(follow_redirects=False, verify=tls_context())
+        trust_env = not on_this_machine(url)
+        return httpx.Client(follow_redirects=False, verify=tls_context(), trust_env=trust_env)
     return httpx.Client(follow_redirects=False, transport=GuardedTransport(hosts))
 
 
@@ -84,7 +85,7 @@ def call_http(
 ) -> FunctionOutcome:
     """The answer. Raises Unanswered."""
     deadline = time.monotonic() + call.seconds
-    with make_client(hosts) as client:
+    with make_client(function.url, hosts) as client:
         request = _request(client, function, call, secret)
         for tries_left in reversed(range(CONNECT_TRIES)):
             try:
