@@ -162,6 +162,19 @@ def test_a_thread_goes_on_with_what_waits_in_it(parley: Run, server: Served) -> 
     assert (status, error) == (1, "parley: There is no such thread.\n")
 
 
+def test_a_predefined_message_is_sent_by_its_id(parley: Run) -> None:
+    _, shown, _ = parley("agents")
+    row = next(line for line in shown.splitlines() if line.startswith("general-assistant"))
+    assert row.split("  ")[-1].startswith("top-products, ")
+    status, shown, _ = parley("chat", "--predefined", "top-products", "--message", "Thanks")
+    assert status == 0
+    spoken = [line for line in shown.splitlines() if line.startswith("you ")]
+    assert spoken == ["you    Show me the top 5 products", "you    Thanks"]
+    status, _, error = parley("chat", "--predefined", "nothing")
+    assert status == 1
+    assert "predefined_message" in error
+
+
 def test_the_latest_threads_are_listed_with_the_last_used_first(parley: Run, server: Served) -> None:
     for message in ("Hello", "Two\nlines"):
         assert parley("chat", "--user", "tom", "--message", message)[0] == 0

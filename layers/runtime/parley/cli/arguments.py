@@ -65,6 +65,24 @@ def _add_wishes(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_content(parser: argparse.ArgumentParser) -> None:
+    """What is said; without any of it, messages are typed."""
+    parser.add_argument(
+        "--message",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        type=text("message"),
+        help="send this once the one before got its reply (repeatable)",
+    )
+    parser.add_argument(
+        "--predefined",
+        metavar="ID",
+        type=text("predefined message"),
+        help="send this predefined message of the agent first (`parley agents` lists them)",
+    )
+
+
 def _add_thread(parser: argparse.ArgumentParser) -> None:
     """Which conversation: a new one with an agent, or one that goes on."""
     parser.add_argument(
@@ -85,17 +103,10 @@ def _add_chat(commands: Subparsers) -> None:
         "chat:chat",
         "hold a conversation",
         "Talk to an agent. Without --url, to the server that owns the data folder, or to one of its own. "
-        "Without --message, messages are typed: /end finishes, Ctrl-C cancels a turn. "
+        "Without --message and --predefined, messages are typed: /end finishes, Ctrl-C cancels a turn. "
         "The exit status is 0 only if every message got its reply.",
     )
-    parser.add_argument(
-        "--message",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        type=text("message"),
-        help="send this once the one before got its reply (repeatable)",
-    )
+    _add_content(parser)
     _add_thread(parser)
     _add_wishes(parser)
     parser.add_argument(

@@ -37,10 +37,12 @@ def chat(arguments: argparse.Namespace, terminal: Terminal) -> int:
                 silence_seconds=arguments.timeout,
             )
             answered = conversation.resume(arguments.thread) if arguments.thread else True
+            if arguments.predefined:
+                answered = conversation.send(arguments.predefined, predefined=True) and answered
             if arguments.message:
                 replied = [conversation.send(text) for text in arguments.message]
                 answered = answered and all(replied)
-            else:
+            elif not arguments.predefined:
                 answered = _typed(conversation, terminal) and answered
             _show_chain(conversation, terminal)
             return 0 if answered else 1

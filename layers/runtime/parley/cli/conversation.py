@@ -56,12 +56,12 @@ class Conversation:
         self.thread: Thread | None = None
         self.completed = False
 
-    def send(self, text: str, *, typed: bool = False) -> bool:
-        """Send a message and follow its turn to the end. Whether it got its reply.
+    def send(self, text: str, *, typed: bool = False, predefined: bool = False) -> bool:
+        """Send a message, or a predefined one by its id, and follow its turn to the end. Whether it got its reply.
 
         Ctrl-C cancels the turn. Raises CommandFailed if the server does not take the message.
         """
-        self._post(text, typed=typed)
+        self._post(text, typed=typed, predefined=predefined)
         with Interrupts() as interrupts:
             replied = self._follow(interrupts)
             if replied and not self.completed:
@@ -102,14 +102,14 @@ class Conversation:
             threading.Event().wait(_REST_PAUSE_SECONDS)
         return runs
 
-    def _post(self, text: str, *, typed: bool) -> None:
+    def _post(self, text: str, *, typed: bool, predefined: bool = False) -> None:
         if self.thread is None:
             path = f"/api/projects/{segment(self._project)}/agents/{segment(self._agent)}/chat"
-            accepted = self._api.say(path, text, **self._terms)
+            accepted = self._api.say(path, text, predefined=predefined, **self._terms)
             self.thread = Thread(self._project, accepted["thread_id"])
             self._feed.follow(self.thread)
         else:
-            accepted = self._api.say(self.thread.path, text, **self._terms)
+            accepted = self._api.say(self.thread.path, text, predefined=predefined, **self._terms)
         message_id = str(accepted["message_id"])
         self._awaited[message_id] = None
         if typed:

@@ -101,10 +101,11 @@ def agents(arguments: argparse.Namespace, terminal: Terminal) -> int:
                 str(agent.get("name", "")),
                 f"{agent.get('provider', '')}/{agent.get('model', '')}",
                 ", ".join(str(function["name"]) for function in agent.get("functions", ())),
+                ", ".join(str(message["id"]) for message in agent.get("predefined_messages", ())),
             ]
             for agent in api.get(f"/api/projects/{segment(arguments.project)}/agents")["agents"]
         ]
-        table(terminal, ["agent", "name", "model", "functions"], rows)
+        table(terminal, ["agent", "name", "model", "functions", "predefined"], rows)
     return 0
 
 
