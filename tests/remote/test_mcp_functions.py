@@ -98,6 +98,7 @@ def test_a_server_that_is_not_there_could_not_be_reached(elsewhere: Elsewhere) -
         port = free.getsockname()[1]
     outcome = elsewhere().of("mcp", url=f"http://127.0.0.1:{port}/mcp", tool="weather")
     assert outcome == FunctionOutcome(f"shop could not be reached.{NOTHING}", ok=False)
+    assert len(elsewhere.slept) == 2
 
 
 def refusal(code: int, message: str, status: int = 200) -> Answer:

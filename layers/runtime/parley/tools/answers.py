@@ -33,6 +33,13 @@ class Unanswered(Exception):
         self.ran = ran
 
 
+class NotReached(Unanswered):
+    """No connection came about: nothing was done, and the next try may have more luck."""
+
+    def __init__(self) -> None:
+        super().__init__("could not be reached", ran=False)
+
+
 def failed(name: str, error: Unanswered) -> FunctionOutcome:
     """What the model and the person are told of it."""
     acted = "It may or may not have acted." if error.ran else "Nothing was done."

@@ -1,8 +1,4 @@
-"""Functions over HTTP: one request, and its answer in words.
-
-A connection that did not come about is tried again, for nothing was done yet. Anything later is not: whether the
-function acted is then its own knowledge, and the idempotency key lets the model's next call be known as a new one.
-"""
+"""Functions over HTTP: one request, and its answer in words."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ import logging
 import re
 import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from functools import cache
 from typing import Any
@@ -20,14 +16,19 @@ from urllib.parse import quote
 import httpx
 
 from parley.domain.remote_functions import BEARER_HEADER, CALLER_HEADERS, IDEMPOTENCY_HEADER, HttpFunction
-from parley.tools.answers import LARGEST_ANSWER, Unanswered, meant_for_the_model, read_json, read_text
+from parley.tools.answers import (
+    LARGEST_ANSWER,
+    NotReached,
+    Unanswered,
+    meant_for_the_model,
+    read_json,
+    read_text,
+)
 from parley.tools.hosts import HostRefused, HostRules, on_this_machine
 from parley.turns.function_ports import FunctionOutcome, RemoteCall
 
 _LOG = logging.getLogger("parley.functions")
 CONNECT_SECONDS = 5.0
-CONNECT_TRIES = 3
-_PAUSE_SECONDS = 0.3
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _PRINTABLE = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) != "%")
 
@@ -77,39 +78,31 @@ def make_client(url: str, hosts: HostRules) -> httpx.Client:
 
 
 def call_http(
-    function: HttpFunction,
-    call: RemoteCall,
-    secret: str | None,
-    hosts: HostRules,
-    sleep: Callable[[float], None],
+    function: HttpFunction, call: RemoteCall, secret: str | None, hosts: HostRules
 ) -> FunctionOutcome:
-    """The answer. Raises Unanswered."""
+    """The answer. Raises Unanswered, and NotReached for what may be tried again."""
     deadline = time.monotonic() + call.seconds
     with make_client(function.url, hosts) as client:
         request = _request(client, function, call, secret)
-        for tries_left in reversed(range(CONNECT_TRIES)):
-            try:
-                response = client.send(request, stream=True)
-                break
-            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-                if not tries_left or time.monotonic() + _PAUSE_SECONDS > deadline:
-                    _LOG.warning("no connection for %s: %s", call.name, error)
-                    raise Unanswered(_not_reached(error), ran=False) from None
-                sleep(_PAUSE_SECONDS)
-            except HostRefused as refused:
-                raise Unanswered(str(refused), ran=False) from None
-            except httpx.TimeoutException:
-                raise Unanswered(f"did not answer within {call.seconds:g} s") from None
-            except httpx.HTTPError:
-                raise Unanswered("broke the connection off before it answered") from None
-        with closing(response):
+        with closing(_send(client, request, call)) as response:
             return _read(response, call.seconds, deadline)
 
 
-def _not_reached(error: Exception) -> str:
-    if "CERTIFICATE" in str(error):
-        return "could not be reached: its certificate is not one that is trusted here"
-    return "could not be reached"
+def _send(client: httpx.Client, request: httpx.Request, call: RemoteCall) -> httpx.Response:
+    try:
+        return client.send(request, stream=True)
+    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        _LOG.warning("no connection for %s: %s", call.name, error)
+        if "CERTIFICATE" in str(error):
+            words = "could not be reached: its certificate is not one that is trusted here"
+            raise Unanswered(words, ran=False) from None
+        raise NotReached from None
+    except HostRefused as refused:
+        raise Unanswered(str(refused), ran=False) from None
+    except httpx.TimeoutException:
+        raise Unanswered(f"did not answer within {call.seconds:g} s") from None
+    except httpx.HTTPError:
+        raise Unanswered("broke the connection off before it answered") from None
 
 
 def _request(

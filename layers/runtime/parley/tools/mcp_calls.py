@@ -36,7 +36,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from parley.domain.remote_functions import McpFunction
-from parley.tools.answers import LARGEST_ANSWER, NOTHING_SAID, Unanswered
+from parley.tools.answers import LARGEST_ANSWER, NOTHING_SAID, NotReached, Unanswered
 from parley.tools.hosts import HostRefused, HostRules
 from parley.tools.http_calls import CONNECT_SECONDS, secret_header
 from parley.tools.mcp_transport import GuardedAsyncTransport
@@ -64,7 +64,7 @@ class Tool:
 def call_tool(
     function: McpFunction, call: RemoteCall, secret: str | None, hosts: HostRules
 ) -> FunctionOutcome:
-    """The tool's result. Raises Unanswered."""
+    """The tool's result. Raises Unanswered, and NotReached for what may be tried again."""
 
     async def ask(client: Client) -> CallToolResult:
         # The session's own call_tool would list all tools first and hold the result against the tool's schema: a
@@ -160,7 +160,7 @@ def _unanswered(error: BaseException, transport: GuardedAsyncTransport, seconds:
         case TimeoutError() | httpx2.TimeoutException() if transport.connected:
             return Unanswered(f"did not answer within {seconds:g} s")
         case httpx2.ConnectError() | httpx2.TimeoutException() | TimeoutError():
-            return Unanswered("could not be reached", ran=False)
+            return NotReached()
         case httpx2.HTTPError():
             return Unanswered("broke the connection off before it answered")
         case MCPError(code=code) if code == INVALID_PARAMS:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, assert_never
 
 from parley.domain.remote_functions import HttpFunction, LambdaFunction, McpFunction
-from parley.tools.answers import Unanswered, failed, without
+from parley.tools.answers import NotReached, Unanswered, failed, without
 from parley.tools.hosts import HostRefused, HostRules
 from parley.tools.http_calls import call_http
 from parley.tools.lambda_calls import call_lambda
@@ -22,6 +22,9 @@ from parley.turns.ports import Secrets
 if TYPE_CHECKING:
     from parley.tools.mcp_calls import Tool
 
+_PAUSES = (0.3, 1.0)
+"""Seconds before the next try of a connection that did not come about. Nothing else is tried again: whether a function
+that was reached has acted is its own knowledge."""
 LIST_SECONDS = 8.0
 """For the tools of one server: a person waits for the answer to their PUT."""
 
@@ -79,8 +82,18 @@ class RemoteFunctions:
     def _ask(
         self, function: HttpFunction | McpFunction, call: RemoteCall, secret: str | None
     ) -> FunctionOutcome:
+        for pause in _PAUSES:
+            try:
+                return self._ask_once(function, call, secret)
+            except NotReached:
+                self._sleep(pause)
+        return self._ask_once(function, call, secret)
+
+    def _ask_once(
+        self, function: HttpFunction | McpFunction, call: RemoteCall, secret: str | None
+    ) -> FunctionOutcome:
         if isinstance(function, HttpFunction):
-            return call_http(function, call, secret, self._hosts, self._sleep)
+            return call_http(function, call, secret, self._hosts)
         from parley.tools.mcp_calls import call_tool  # noqa: PLC0415 - see there
 
         return call_tool(function, call, secret, self._hosts)
