@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from tests.support.soundness import assert_sound, named
 from tests.support.systems import Note, System
 
 INACTIVITY = 1_000_000
+STEP = 20.0
 FIRST = ["ReceiveMessage", "BuildPrompt", "InvokeModel", "OpenSubthread", "AwaitConfirmation"]
 DECIDED = ["RunTool", "CloseSubthread", "RecordReply", "ProposeActions", "ContinueAsNew"]
 LAST = ["CloseRun", "CompleteConversation"]
@@ -83,8 +85,33 @@ def put_agents(system: System) -> None:
     )
 
 
+def go_on(system: System, condition: Callable[[], Any]) -> None:
+    """Let time pass, whenever all workers rest, until the condition holds."""
+
+    def holds() -> Any:
+        if condition():
+            return True
+        if at_rest(system):
+            system.clock.advance(STEP)
+        return False
+
+    system.wait_until(holds)
+
+
+def come_to_rest(system: System, thread: str, phase: str = "waiting_for_input") -> list[dict[str, Any]]:
+    """Until the turn is over and its run, or the next, waits; the events."""
+
+    def rests() -> bool:
+        now = system.aggregate(thread)
+        return now.turns == 1 and now.run.message_id is None and now.phase == phase and not now.untold
+
+    go_on(system, rests)
+    system.wait_until(lambda: at_rest(system))
+    return assert_sound(system, thread, phase=phase)
+
+
 def approve(system: System, thread: str) -> None:
-    system.wait_until(lambda: any(e.outcome is None for e in system.aggregate(thread).proposals), moving=100.0)
+    go_on(system, lambda: any(e.outcome is None for e in system.aggregate(thread).proposals))
     (entry,) = system.aggregate(thread).proposals
     assert system.decide(entry.proposal_id, True)["outcome"] == "applied"
 
@@ -124,11 +151,8 @@ def test_a_task_whose_worker_dies_is_done_by_another_when_its_time_is_over(
         nothing_advances(system, limits()[state] - 1)
     if state in FIRST:
         approve(system, thread)
-    system.rest(thread, turns=1, moving=100.0)
     phase = "completed" if state == "CompleteConversation" else "waiting_for_input"
-    system.wait_until(lambda: system.aggregate(thread).phase == phase, moving=100.0)
-    system.wait_until(lambda: not system.aggregate(thread).untold, moving=100.0)
-    events = assert_sound(system, thread, phase=phase)
+    events = come_to_rest(system, thread, phase)
     assert [data["content"] for data in named(events, "UserMessage")] == ["note it"]
     assert [data["content"] for data in named(events, "MessageEnd")] == ["Noted.", "It is noted."]
     assert [entry["ran"] for entry in system.data("notes").values()] == [1]
@@ -154,7 +178,6 @@ def test_a_failure_whose_worker_dies_is_told_once(
     thread = system.start("note it" if state == "FailCall" else "fail", "talker")
     system.wait_until(death.came.is_set, f"the worker of {state} is dead")
     nothing_advances(system, limits()[state] - 1)
-    system.rest(thread, turns=1, moving=100.0)
-    events = assert_sound(system, thread)
+    events = come_to_rest(system, thread)
     assert len(named(events, "ToolResponse")) == (state == "FailCall")
     assert len(named(events, "TurnFailed")) == (state == "FailTurn")
