@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from parley.prompts.suggestions import SCHEMA
+from parley.providers.registry import ProviderRegistry
 from parley.turns.moderation import REFUSAL
 from parley.turns.rollout_ports import ModelCall
 from tests.support.soundness import PLAIN, assert_sound, named, story
 from tests.support.systems import HELD, System
+from tests.support.wire_server import Answer, WireServer, wire_server
 
 ACTIONS = [{"label": "More", "message": "Tell me more"}]
 WISH = "Ask what sells best"
@@ -144,6 +149,55 @@ def test_nothing_is_suggested_to_a_flagged_message(system: System) -> None:
     assert story(events) == PLAIN
     assert named(events, "MessageEnd")[0]["content"] == REFUSAL
     assert meter.calls == [], "what was flagged reaches no model"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[WireServer]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with wire_server() as running:
+        yield running
+
+
+def says(text: str) -> Answer:
+    """A reply on OpenAI's chat wire."""
+    chunks: list[dict[str, Any]] = [
+        {"choices": [{"index": 0, "delta": {"content": text}}]},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+    ]
+    return Answer(tuple(f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks))
+
+
+REFUSED = Answer((b'{"error": {"message": "response_format is not supported by this model"}}',), status=400)
+
+
+@ONLY_EMBEDDED
+@pytest.mark.parametrize(
+    ("override", "answers", "schemas"),
+    [
+        ({}, [says(json.dumps({"actions": ACTIONS}))], [True]),
+        ({}, [REFUSED, says(f"Well: {json.dumps(ACTIONS)}")], [True, False]),
+        ({"supports_structured_output": False}, [says(json.dumps(ACTIONS))], [False]),
+    ],
+)
+def test_a_schema_goes_along_where_the_model_can_be_held_to_one(
+    system: System,
+    server: WireServer,
+    override: dict[str, Any],
+    answers: list[Answer],
+    schemas: list[bool],
+) -> None:
+    settings: Any = SimpleNamespace(get={"OPENAI_BASE_URL": server.url}.get)
+    system.change_runtime(providers=ProviderRegistry(settings))
+    server.answers.extend([says("Hello"), *answers])
+    system.agent(provider="openai", model="gpt", propose_actions=True, capabilities=override)
+    thread = system.start("hello", "talker")
+    system.rest(thread, turns=1)
+    assert named(assert_sound(system, thread), "ProposeActions") == [{"actions": ACTIONS}]
+    reply, *asked = [request.body for request in server.received]
+    assert "response_format" not in reply
+    assert ["response_format" in body for body in asked] == schemas
+    for body in asked[:1] if schemas[0] else ():
+        assert body["response_format"]["json_schema"]["schema"] == SCHEMA
 
 
 # Predefined messages.
