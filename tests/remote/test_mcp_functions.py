@@ -7,12 +7,14 @@ import socket
 import ssl
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from starlette.responses import PlainTextResponse
 
 from parley.domain.agents import AgentFunction
 from parley.domain.errors import InvalidRequest
-from parley.tools import mcp_transport
+from parley.tools import mcp_calls, mcp_transport
 from parley.tools.hosts import HostRules
 from parley.tools.settling import settle_functions
 from parley.turns.function_ports import FunctionOutcome
@@ -90,6 +92,44 @@ def test_a_tool_that_takes_too_long_is_given_up(tools: ToolServer, elsewhere: El
     outcome = elsewhere(seconds=0.7).of("mcp", url=tools.url, tool="wait")
     assert outcome == FunctionOutcome(f"shop did not answer within 0.7 s.{MAYBE}", ok=False)
     assert tools.held.is_set()
+
+
+def test_an_argument_that_is_wanted_in_a_header_goes_there_too(
+    tools: ToolServer, elsewhere: Elsewhere
+) -> None:
+    outcome = elsewhere({"region": "eu"}).of("mcp", url=tools.url, tool="routed")
+    assert (outcome.content, outcome.ok) == ("routed by eu", True)
+    assert tools.headers[-1].get("mcp-param-region") == "eu"
+
+
+def test_a_session_that_does_not_end_takes_no_answer_away(
+    elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp_calls, "_CLOSING_SECONDS", 0.05)
+
+    async def breaks(scope: Any, receive: Any, send: Any) -> None:
+        raise ConnectionResetError
+
+    async def hangs(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await receive()  # until the client is gone
+
+    with tool_server() as other:
+        other.older = True
+        for closing in (breaks, PlainTextResponse("no", 500), hangs):
+            other.closing = closing
+            outcome = elsewhere({"city": "Bern"}).of("mcp", url=other.url, tool="weather")
+            assert (outcome.content, outcome.ok) == ("Bern: sun for 1 days", True)
+            assert other.methods.pop() == "DELETE"
+
+
+def test_an_older_server_is_understood_and_its_session_ended(elsewhere: Elsewhere) -> None:
+    with tool_server() as other:
+        other.older = True
+        outcome = elsewhere({"item": "tea", "count": 2}).of("mcp", url=other.url, tool="order")
+        assert outcome.additional_data["structured_content"] == {"order": 7, "item": "tea"}
+        assert [each["key"] for each in other.ordered] == ["key-1"]
+        assert other.methods[-1] == "DELETE"
 
 
 def test_a_server_that_is_not_there_could_not_be_reached(elsewhere: Elsewhere) -> None:
@@ -216,6 +256,7 @@ def test_all_tools_of_a_server_come_at_once_and_what_changes_something_asks_firs
         "shop_crash": False,
         "shop_show": False,
         "shop_large": False,
+        "shop_routed": False,
         "shop_wait": False,
     }
     assert functions[2].implementation.tool == "files/delete.all"  # type: ignore[union-attr]

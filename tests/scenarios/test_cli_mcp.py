@@ -40,14 +40,14 @@ def test_the_tools_of_a_server_are_added_changed_and_removed(parley, shop):
     assert "shop_order runs at once Orders something." in said
     assert "shop_weather runs at once Tells the weather of a city." in said
     assert "shop_files_delete_all asks first Deletes everything." in said
-    assert len(said) == 9
+    assert len(said) == 10
     assert parley("mcp", "add", "shop", shop.url) == (
         0,
         ["campaign-manager has these tools already; nothing was changed."],
     )
     status, said = parley("mcp", "add", "shop", shop.url, "--confirm", "weather")
     assert said[1:] == ["shop_weather asks first Tells the weather of a city."]
-    assert parley("mcp", "remove", shop.url) == (0, ["removed 8 functions"])
+    assert parley("mcp", "remove", shop.url) == (0, ["removed 9 functions"])
     status, said = parley("mcp", "remove", shop.url)
     assert (status, said) == (1, [f"parley: campaign-manager has no function of {shop.url}"])
 

@@ -6,13 +6,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import uvicorn
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ImageContent, ResourceLink, TextContent, ToolAnnotations
+from pydantic import Field
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -32,6 +33,11 @@ class ToolServer:
     held: threading.Event = field(default_factory=threading.Event)
     token: str | None = None
     """The bearer token that it wants, if it wants one."""
+    older: bool = False
+    """Whether it knows nothing of the newest protocol, and wants the handshake and sessions of those before."""
+    methods: list[str] = field(default_factory=list)
+    closing: ASGIApp | None = None
+    """What answers the end of a session, if it is not the server itself."""
 
 
 def _server(seen: ToolServer) -> MCPServer:
@@ -82,6 +88,11 @@ def _server(seen: ToolServer) -> MCPServer:
         return "x" * size
 
     @server.tool(annotations=READS)
+    def routed(region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})]) -> str:
+        """Wants an argument in a header as well, for whoever stands in between."""
+        return f"routed by {region}"
+
+    @server.tool(annotations=READS)
     def wait() -> str:
         """Takes its time."""
         seen.held.set()
@@ -96,6 +107,13 @@ def _watched(app: ASGIApp, seen: ToolServer) -> ASGIApp:
         if scope["type"] == "http":
             headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
             seen.headers.append(headers)
+            seen.methods.append(scope["method"])
+            if seen.older and headers.get("mcp-method") == "server/discover":
+                await JSONResponse({}, 404)(scope, receive, send)
+                return
+            if scope["method"] == "DELETE" and seen.closing is not None:
+                await seen.closing(scope, receive, send)
+                return
             if seen.token and headers.get("authorization") != f"Bearer {seen.token}":
                 await JSONResponse({"error": "who are you?"}, 401)(scope, receive, send)
                 return

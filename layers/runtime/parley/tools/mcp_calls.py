@@ -47,6 +47,7 @@ _CLIENTS_OWN = frozenset({CONNECTION_CLOSED, INVALID_REQUEST, PARSE_ERROR, REQUE
 """Codes that the client itself gives to an answer that never came, or was none."""
 IDEMPOTENCY_META = "parley/idempotency-key"
 MOST_TOOLS = 500
+_CLOSING_SECONDS = 2.0
 _LOG = logging.getLogger("parley.functions")
 _T = TypeVar("_T")
 
@@ -77,9 +78,8 @@ def call_tool(
         except MCPError as error:
             if error.code != HEADER_MISMATCH:
                 raise
-        await (
-            client.list_tools()
-        )  # this server wants arguments repeated in headers, as its list of tools says
+        # This server wants arguments repeated in headers, as its list of tools says.
+        await client.list_tools()
         return await client.session.send_request(request, CallToolResult)
 
     return _outcome(_run(function, secret, hosts, call.seconds, ask))
@@ -117,17 +117,25 @@ def _run(
     seconds: float,
     ask: Callable[[Client], Awaitable[_T]],
 ) -> _T:
-    """One session with the server, in an event loop of this thread's own. Raises Unanswered."""
-    transport = GuardedAsyncTransport(hosts, LARGEST_ANSWER)
+    """One session with the server, in an event loop of this thread's own. Raises Unanswered.
 
-    async def session() -> _T:
-        async with asyncio.timeout(seconds), _client(function, secret, transport, seconds) as client:
-            return await ask(client)
+    An answer that has come is the answer, whatever becomes of the session's end.
+    """
+    transport = GuardedAsyncTransport(hosts, LARGEST_ANSWER)
+    answers: list[_T] = []
+
+    async def session() -> None:
+        async with asyncio.timeout(seconds) as limit, _client(function, secret, transport, seconds) as client:
+            answers.append(await ask(client))
+            limit.reschedule(asyncio.get_running_loop().time() + _CLOSING_SECONDS)
 
     try:
-        return asyncio.run(session())
+        asyncio.run(session())
     except Exception as error:  # noqa: BLE001 - the client raises of everything, each told by its kind
-        raise _unanswered(_first(error), transport, seconds) from None
+        if not answers:
+            raise _unanswered(_first(error), transport, seconds) from None
+        _LOG.warning("an MCP session did not end well: %s", type(_first(error)).__name__)
+    return answers[0]
 
 
 @asynccontextmanager
