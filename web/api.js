@@ -30,6 +30,7 @@ export class Api {
     this.user = subjectOf(token);
     // How far the server's clock is ahead of ours, in seconds.
     this.skew = 0;
+    this.pauses = new Set();
   }
 
   // The server's time, epoch seconds.
@@ -77,9 +78,22 @@ export class Api {
       } catch (error) {
         const full = error.type === "too_many_queued";
         if (pause > 8000 || full || !PASSING.includes(error.status)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, pause));
+        await this.pause(pause);
       }
     }
+  }
+
+  pause(milliseconds) {
+    return new Promise((resolve) => {
+      this.pauses.add(resolve);
+      setTimeout(resolve, milliseconds);
+    });
+  }
+
+  // The server can be reached again: who pauses before another try goes on now.
+  hurry() {
+    for (const resolve of this.pauses) resolve();
+    this.pauses.clear();
   }
 
   at(path) {

@@ -21,6 +21,7 @@ class Chat {
     this.api = context.api;
     this.outbox = context.outbox;
     this.outbox.onChange = () => this.frame.draw();
+    this.outbox.onSent = (entry, target) => this.sent(entry, target);
     this.providers = null;
     this.composer = new Composer({
       send: (text) => this.say({ message: text }, text),
@@ -40,8 +41,9 @@ class Chat {
     context.onFailure = (error) => this.failed(error);
     every(1, () => this.frame.tick(), context.signal);
     this.readProviders();
-    this.outbox.resume().then(() => this.adopt());
     this.update(context.route);
+    this.resumed = new WeakSet(this.outbox.entries);
+    this.outbox.resume();
   }
 
   update(route) {
@@ -53,7 +55,7 @@ class Chat {
 
   unmount() {
     this.following.close();
-    this.outbox.onChange = () => {};
+    this.outbox.onChange = this.outbox.onSent = () => {};
     this.timeline.close();
     this.pictures.close();
     this.frame.close();
@@ -120,21 +122,12 @@ class Chat {
     this.timeline.watch(this.following.hasOlder);
   }
 
-  // A first message that was under way when the page was left has its thread by now.
-  adopt() {
-    const entry = this.outbox.entries.find((one) => one.state === "accepted" && one.thread);
-    if (entry && this.conversation.id === null) this.context.go(address("chat", [entry.thread]));
-  }
-
   // Acting.
 
-  async say(content, text) {
-    const { target } = this.following;
-    const agent = this.agentId;
-    if (!agent) return;
+  say(content, text) {
+    if (!this.agentId) return;
     this.timeline.follow = true;
-    const entry = await this.outbox.send(target, agent, content, text);
-    this.sent(entry, target);
+    this.outbox.send(this.following.target, this.agentId, content, text);
   }
 
   sent(entry, target) {
@@ -143,7 +136,12 @@ class Chat {
       return;
     }
     this.context.menu.begun(entry.thread, (entry.content.message ?? entry.text).slice(0, 200), entry.agent);
-    if (this.following.target !== target || this.conversation.id === entry.thread) return;
+    if (this.conversation.id !== null) return;
+    // A first message that was under way when the page was left has its thread by now.
+    if (this.following.target !== target) {
+      if (this.resumed.has(entry)) this.context.go(address("chat", [entry.thread]));
+      return;
+    }
     replace(address("chat", [entry.thread]));
     this.context.menu.mark({ view: "chat", parts: [entry.thread] });
     this.context.title((entry.content.message ?? entry.text).slice(0, 200));

@@ -28,7 +28,7 @@ export class Following {
     clearTimeout(this.comparing);
     this.context.feed.follow(null);
     this.conversation.onUser = (data) => {
-      this.outbox.settle(data.client_message_id, data.message_id);
+      this.outbox.settle(data.client_message_id, data.message_id, this.conversation.id);
       this.queue = this.queue.filter((entry) => entry.message_id !== data.message_id);
     };
   }
@@ -87,7 +87,7 @@ export class Following {
     this.queue = status.queue ?? [];
     // What a turn has taken while nobody here was listening.
     const waits = new Set(this.queue.map((entry) => entry.message_id));
-    for (const entry of accepted) if (!waits.has(entry.messageId)) this.outbox.settle(entry.id, entry.messageId);
+    for (const entry of accepted) if (!waits.has(entry.messageId)) this.outbox.settle(entry.id, entry.messageId, target.thread);
     this.compareLater(target);
     this.onChange();
   }

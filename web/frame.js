@@ -115,6 +115,7 @@ export class Frame {
     const acts = { pick: (agent) => this.chat.pick(agent), start: (one) => this.chat.say({ predefined_message: one.id }, one.title) };
     const held = this.chat.log.contains(document.activeElement);
     this.chat.log.replaceChildren(welcome(this.context.agents, this.chat.agentId, this.chat.providers, acts));
+    this.chat.log.scrollTop = 0;
     if (held) this.chat.log.querySelector("[aria-pressed=true]")?.focus();
   }
 
@@ -141,7 +142,7 @@ export class Frame {
     const offset = this.conversation.busy ? 1 : 0;
     if (!this.differs("outbox", [offset, entries])) return;
     this.chat.timeline.drawWaiting(entries.map((entry, place) => [entry, place + offset]), {
-      again: async ({ entry }) => this.chat.sent(await this.chat.outbox.again(entry, this.chat.following.target), this.chat.following.target),
+      again: ({ entry }) => this.chat.outbox.again(entry),
       discard: ({ entry }) => {
         this.chat.composer.offer(entry.content.message ?? "");
         this.chat.outbox.discard(entry);

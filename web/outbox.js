@@ -2,14 +2,25 @@
 // which they were sent: sending one again finds what the first try made.
 
 const KEY = "parley.outbox";
+// As the API's errors count them: no answer at all, or one of a server that is away.
+const UNREACHED = [0, 502, 503, 504];
 
 export class Outbox {
   constructor(api) {
     this.api = api;
-    // Called when something is to be shown differently.
+    // Called when something is to be shown differently, and when a message was accepted or refused.
     this.onChange = () => {};
+    this.onSent = () => {};
+    this.targets = new WeakMap();
     this.entries = kept().filter((entry) => entry.user === api.user && entry.project === api.project);
     this.line = Promise.resolve();
+    this.posting = new Set();
+    const targets = new Map();
+    for (const entry of this.entries) {
+      const { group, thread } = entry;
+      if (!targets.has(group)) targets.set(group, { group, thread });
+      this.targets.set(entry, targets.get(group));
+    }
   }
 
   // entry: { id, thread, agent, content, text, state, error, messageId }; state: sending | accepted | failed.
@@ -18,28 +29,39 @@ export class Outbox {
   }
 
   // Send a message to a target, { thread }, which is null until the first message has made it. Messages go one after
-  // the other. Resolves to the entry, however that ended.
+  // the other; how it ended is told to onSent.
   send(target, agent, content, text) {
     const { user, project } = this.api;
-    const entry = { id: freshId(), user, project, thread: target.thread, agent, content, text, state: "sending" };
+    target.group ??= freshId();
+    const { group, thread } = target;
+    const entry = { id: freshId(), user, project, group, thread, agent, content, text, state: "sending" };
     this.entries.push(entry);
+    this.targets.set(entry, target);
     this.changed();
-    return this.post(entry, target);
+    this.post(entry);
   }
 
-  again(entry, target) {
+  again(entry) {
     entry.state = "sending";
     this.changed();
-    return this.post(entry, target);
+    this.post(entry);
+  }
+
+  // The server can be reached again: what only failed because it could not is sent now.
+  revive() {
+    for (const entry of this.entries) if (entry.state === "failed" && UNREACHED.includes(entry.status)) this.again(entry);
   }
 
   // Whatever was under way when the page was left.
   resume() {
-    return Promise.all(this.entries.filter((entry) => entry.state === "sending").map((entry) => this.post(entry)));
+    for (const entry of this.entries) if (entry.state === "sending") this.post(entry);
   }
 
-  post(entry, target = { thread: entry.thread }) {
-    const sent = this.line.then(async () => {
+  post(entry) {
+    if (this.posting.has(entry)) return;
+    this.posting.add(entry);
+    const target = this.targets.get(entry);
+    this.line = this.line.then(async () => {
       try {
         entry.thread ??= target.thread;
         const accepted = await this.api.say(entry.agent, entry.thread, entry.content, entry.id);
@@ -48,19 +70,22 @@ export class Outbox {
       } catch (error) {
         Object.assign(entry, { state: "failed", error: error.message, status: error.status });
       }
+      this.posting.delete(entry);
       this.changed();
-      return entry;
+      this.onSent(entry, target);
     });
-    this.line = sent;
-    return sent;
   }
 
-  // A turn has taken it.
-  settle(clientId, messageId) {
-    const before = this.entries.length;
-    const taken = (entry) => entry.id === clientId || (entry.messageId && entry.messageId === messageId);
-    this.entries = this.entries.filter((entry) => !taken(entry));
-    if (this.entries.length !== before) this.changed();
+  // A turn of that thread has taken a message; that may be known before the answer to its POST.
+  settle(clientId, messageId, thread) {
+    const entry = this.entries.find((one) => one.id === clientId || (one.messageId && one.messageId === messageId));
+    if (!entry) return;
+    this.entries = this.entries.filter((other) => other !== entry);
+    const target = this.targets.get(entry);
+    Object.assign(entry, { state: "accepted", thread });
+    target.thread = thread;
+    this.changed();
+    this.onSent(entry, target);
   }
 
   discard(entry) {

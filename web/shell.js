@@ -182,8 +182,8 @@ export class Shell {
     else location.hash = address;
   }
 
-  taken({ event, data }) {
-    if (event === "UserMessage") this.outbox.settle(data.client_message_id, data.message_id);
+  taken({ event, data, thread_id: thread }) {
+    if (event === "UserMessage") this.outbox.settle(data.client_message_id, data.message_id, thread);
   }
 
   onEvent(act) {
@@ -245,6 +245,10 @@ export class Shell {
   }
 
   connected(state) {
+    if (state === "live" || state === "polling") {
+      this.api.hurry();
+      this.outbox.revive();
+    }
     clearTimeout(this.telling);
     const words = CONNECTIONS[state];
     const tell = () => {

@@ -164,7 +164,8 @@ export class Timeline {
   }
 
   toEnd() {
-    this.scroller.scrollTop = this.scroller.scrollHeight;
+    // Another thing may stand in its place.
+    if (this.column.isConnected) this.scroller.scrollTop = this.scroller.scrollHeight;
   }
 
   noteScroll() {

@@ -336,3 +336,17 @@ def test_a_project_that_is_not_there_says_so_and_keeps_the_token(page: Page, ser
     page.get_by_label("Project").fill("demo")
     page.get_by_role("button", name="Try again").click()
     expect(page.locator(".welcome")).to_be_visible()
+
+
+def test_a_message_that_could_not_be_sent_for_long_goes_out_when_the_connection_is_back(
+    page: Page, server: Server
+) -> None:
+    begin(page, server)
+    page.context.set_offline(True)
+    write(page, "Hello")
+    expect(page.locator(".mine.failed .mine-state")).to_contain_text("cannot be reached", timeout=30000)
+    page.context.set_offline(False)
+    said(page, "Hello")
+    expect(page.locator("#log .mine")).to_have_count(1)
+    assert "#/chat/" in page.url
+    at_rest(page)
