@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from parley.domain.documents import LONGEST_TITLE, title_of
-from parley.domain.passages import LONGEST_PASSAGE, OVERLAP, passages
+from parley.domain.passages import LONGEST_HEADING, LONGEST_PASSAGE, OVERLAP, passages
 from parley.domain.words import COMMON, LONGEST_WORD, query_words, stem, words
 
 TEXTS = st.text(max_size=400)
@@ -122,6 +123,24 @@ def test_a_heading_within_code_is_code() -> None:
     assert [each.heading for each in passages("# A\n```\n# no\n~~~\n# no\n```\n# B\nx")] == ["A", "B"]
 
 
+@pytest.mark.parametrize(
+    "line", ["# a" + " " * 200_000 + "b", "# a" + " #" * 200_000 + "b", "# " + "#" * 400_000]
+)
+def test_a_line_of_any_kind_is_read_at_once(line: str) -> None:
+    begun = time.process_time()
+    title_of("x.md", line)
+    passages(line)
+    assert time.process_time() - begun < 2
+
+
+def test_headings_that_are_long_do_not_swell_the_index() -> None:
+    text = "".join(f"{'#' * level} {'long ' * 1000}\n" for level in range(1, 6))
+    found = passages(text + "###### short\nword\n" * 500)
+    assert len(found) >= 500
+    assert max(len(each.heading) for each in found) <= LONGEST_HEADING
+    assert all(each.heading.endswith("short") for each in found)
+
+
 def test_a_long_section_is_cut_between_paragraphs_and_overlaps_a_little() -> None:
     paragraph = "This sentence stands in every paragraph of the text. " * 8
     found = passages("\n\n".join([paragraph] * 8))
@@ -139,6 +158,9 @@ def test_a_long_section_is_cut_between_paragraphs_and_overlaps_a_little() -> Non
         ("README", "#hashtag", "README"),
         ("a/.hidden", "x", "a/.hidden"),
         ("x", "# " + "t" * 300, "t" * LONGEST_TITLE),
+        ("a/sharp.md", "# Learning C#", "Learning C#"),
+        ("a/install.md", "```\n# a comment\n```\n# Install", "Install"),
+        ("a/empty.md", "# ###\n#\nx", "empty"),
     ],
 )
 def test_a_document_is_called_by_its_first_heading_or_its_id(

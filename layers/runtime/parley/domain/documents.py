@@ -5,9 +5,8 @@ An id is a path like a workspace file's, ``policies/returns.md``: names people k
 
 from __future__ import annotations
 
-import re
-
 from parley.domain.files import path_fault
+from parley.domain.passages import lines
 from parley.domain.values import Value
 
 LARGEST_DOCUMENT = 1024 * 1024
@@ -19,8 +18,6 @@ LONGEST_QUERY = 1000
 """Characters. Whole questions fit; whole documents are no queries."""
 MOST_PASSAGES = 20
 """Passages of one search."""
-
-_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 
 
 class Document(Value):
@@ -52,8 +49,8 @@ def content_fault(content: str) -> str | None:
 
 def title_of(document_id: str, content: str) -> str:
     """The text's first heading, else the id's last part without its ending."""
-    found = _HEADING.search(content)
-    title = found.group(1) if found else document_id.rpartition("/")[2].rpartition(".")[0] or document_id
+    found = next((heading[1] for _, heading in lines(content) if heading and one_line(heading[1])), None)
+    title = found or document_id.rpartition("/")[2].rpartition(".")[0] or document_id
     return one_line(title)[:LONGEST_TITLE]
 
 

@@ -18,7 +18,10 @@ BETWEEN = " › "
 OVERLAP = 150
 """Characters, at most, that a passage repeats of the one before."""
 
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$")
+LONGEST_HEADING = 200
+"""Characters that are kept of a heading, and of all headings above a passage: they are indexed with each passage."""
+
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _ENDS = (re.compile(r"\n[ \t]*\n"), re.compile(r"\n"), re.compile(r"[.!?…]\s|[。！？]"), re.compile(r"\s"))
 """Where a passage may end, the best first."""
@@ -52,21 +55,39 @@ def passages(text: str) -> list[Passage]:
 def _sections(text: str) -> Iterator[_Section]:
     """Runs of text below one heading. A heading with nothing below it goes with what follows."""
     path: list[tuple[int, str]] = []
-    start, has_text, fence = 0, False, ""
-    position = 0
-    for line in text.splitlines(keepends=True):
-        found = None if fence else _HEADING.match(line.rstrip("\r\n"))
-        if found:
+    start, has_text, position = 0, False, 0
+    for line, heading in lines(text):
+        if heading:
             if has_text:
                 yield _Section(_joined(path), start, position)
                 start, has_text = position, False
-            level = len(found.group(1))
-            path = [*((depth, name) for depth, name in path if depth < level), (level, found.group(2))]
+            path = [*((level, name) for level, name in path if level < heading[0]), heading]
         else:
             has_text = has_text or bool(line.strip())
-            fence = _fence_after(line, fence)
         position += len(line)
     yield _Section(_joined(path), start, position)
+
+
+def lines(text: str) -> Iterator[tuple[str, tuple[int, str] | None]]:
+    """Each line with its end and, if it is a heading, its level and what it says."""
+    fence = ""
+    for line in text.splitlines(keepends=True):
+        heading = None if fence else _heading(line)
+        if heading is None:
+            fence = _fence_after(line, fence)
+        yield line, heading
+
+
+def _heading(line: str) -> tuple[int, str] | None:
+    found = _HEADING.match(line)
+    if found is None:
+        return None
+    # No pattern for the rest: in a line of nothing but spaces and #, it would try every way to part them.
+    words = line[found.end() :].strip()
+    open_end = words.rstrip("#")
+    if not open_end or open_end[-1].isspace():
+        words = open_end.rstrip()  # "## Title ##"; but C# is called C#
+    return (len(found.group(1)), words[:LONGEST_HEADING].rstrip()) if words else None
 
 
 def _fence_after(line: str, fence: str) -> str:
@@ -80,7 +101,11 @@ def _fence_after(line: str, fence: str) -> str:
 
 
 def _joined(path: list[tuple[int, str]]) -> str:
-    return BETWEEN.join(name for _, name in path)
+    """The headings, the outermost left out until the rest is short enough."""
+    names = [name for _, name in path]
+    while len(joined := BETWEEN.join(names)) > LONGEST_HEADING:
+        names.pop(0)
+    return joined
 
 
 def _windows(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
