@@ -37,6 +37,8 @@ function put(conversation, turn, place, message) {
     for (const asked of message.tool_calls ?? []) putCall(conversation, turn, place, asked, at);
   } else if (kind === "TURN_FAILED") {
     conversation.add(turn, place, { kind: "failure", id, text: content, retryable: false });
+  } else if (kind === "TURN_CANCELLED") {
+    if (place === turn) conversation.add(turn, place, { kind: "note", id, text: "Stopped" });
   } else {
     const call = turn.calls.get(message.metadata?.tool_call_id);
     if (call) describe(call, message);
