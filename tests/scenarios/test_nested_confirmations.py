@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -41,7 +42,7 @@ def put_agents(system: System, depth: int, last: list[dict[str, Any]], **root: A
     return "level-0"
 
 
-ASKS = [
+ASKS: list[dict[str, Any]] = [
     {"when": "note", "tool_calls": [{"name": "note", "arguments": {"text": "milk"}}]},
     {"when": "note", "text": "The last one is done."},
 ]
@@ -68,10 +69,11 @@ def nested(thread: str, events: list[dict[str, Any]]) -> list[str]:
 
 def assert_nothing_runs(system: System, thread: str, events: list[dict[str, Any]]) -> None:
     for name in nested(thread, events):
-        system.wait_until(
-            lambda name=name: system.orchestrator.status(name) is not ExecutionStatus.RUNNING,
-            f"{name} has ended",
-        )
+        system.wait_until(partial(_has_ended, system, name), f"{name} has ended")
+
+
+def _has_ended(system: System, name: str) -> bool:
+    return system.orchestrator.status(name) is not ExecutionStatus.RUNNING
 
 
 @DEEP

@@ -13,8 +13,11 @@ from tests.support.systems import HELD, Note, System
 
 W, T, AWAITING = Phase.WAITING_FOR_INPUT, Phase.THINKING, Phase.AWAITING_APPROVAL
 A, R, C, DONE = Phase.APPLYING_ACTION, Phase.RECORDING_REPLY, Phase.CONTINUING_AS_NEW, Phase.COMPLETED
-NOTE = {"when": "note", "tool_calls": [{"name": "note", "arguments": {"text": "milk"}}]}
-TWO = {**NOTE, "tool_calls": [*NOTE["tool_calls"], {"name": "note", "arguments": {"text": "bread"}}]}
+NOTE: dict[str, Any] = {"when": "note", "tool_calls": [{"name": "note", "arguments": {"text": "milk"}}]}
+TWO: dict[str, Any] = {
+    **NOTE,
+    "tool_calls": [*NOTE["tool_calls"], {"name": "note", "arguments": {"text": "bread"}}],
+}
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def test_three_actions_of_a_reply_decided_in_any_order_mixture_and_moment(
 
         works = [lambda what=what, which=which: act(what, which) for what, which in acts]
         if at_once:
-            system.change_runtime(store=GatedStore(store))  # type: ignore[arg-type]
+            system.change_runtime(store=GatedStore(store))
             try:
                 interleave(works, order)
             finally:

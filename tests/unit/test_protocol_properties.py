@@ -20,11 +20,12 @@ from parley.domain.conversation import (
     due_at,
     signals,
 )
-from parley.domain.decisions import decide, propose, take_decision, withdraw
+from parley.domain.decisions import decide, propose, register, take_decision, withdraw
 from parley.domain.errors import Conflict, StaleRun, TooManyQueued
 from parley.domain.proposals import Outcome
 from parley.domain.protocol import (
     accept,
+    begin_recording,
     cancel,
     close_run,
     complete,
@@ -34,6 +35,7 @@ from parley.domain.protocol import (
     open_turn,
     receive,
     should_hand_over,
+    told,
 )
 from tests.support.threads import NOW, a_new_thread
 
@@ -49,6 +51,8 @@ class Known:
     accepted: list[str] = field(default_factory=lambda: ["m1"])
     finished: list[str] = field(default_factory=list)
     outcomes: dict[tuple[int, str], Outcome] = field(default_factory=dict)
+    promised: bool = False
+    over: list[tuple[int, str]] = field(default_factory=list)
     ended: bool = False
 
 
@@ -76,6 +80,9 @@ class Protocol(RuleBasedStateMachine):
     def change(self, changed: Conversation) -> None:
         if changed.run_id != self.thread.run_id:
             self.former.append(self.thread.run_id)
+        self.known.over += [
+            (over.generation, over.status) for over in changed.untold if over not in self.thread.untold
+        ]
         self.thread = changed
         for entry in changed.proposals:
             if entry.outcome is not None:
@@ -146,6 +153,20 @@ class Protocol(RuleBasedStateMachine):
             raise AssertionError("a message was opened twice")
 
     @precondition(lambda self: self.thread.turn)
+    @rule(proposals=st.sets(PROPOSALS), lasts=SECONDS, stale=st.booleans())
+    def invoke_model(self, proposals: set[str], lasts: float, stale: bool) -> None:
+        """Its reply asks for several actions."""
+        entries = [
+            OpenProposal(
+                proposal_id=each, thread_id="thread", tool_call_id="call", expires_at=self.now + lasts
+            )
+            for each in sorted(proposals)
+        ]
+        self.by(lambda c, run: register(c, run, c.turn, entries), stale)
+        if not stale:
+            assert all(self.thread.proposal(each) for each in proposals)
+
+    @precondition(lambda self: self.thread.turn)
     @rule(proposal_id=PROPOSALS, lasts=SECONDS, stale=st.booleans())
     def await_confirmation(self, proposal_id: str, lasts: float, stale: bool) -> None:
         entry = OpenProposal(
@@ -179,6 +200,7 @@ class Protocol(RuleBasedStateMachine):
         recording = before.phase is Phase.RECORDING_REPLY
         may = before.run.message_id is not None and not ends and not recording
         assert changed.cancelled == (may or before.cancelled)
+        self.known.promised = changed.cancelled
         self.change(changed)
 
     @precondition(lambda self: self.thread.turn)
@@ -187,6 +209,8 @@ class Protocol(RuleBasedStateMachine):
         message_id, turn = self.thread.run.message_id, (self.thread.turn or 0) + off
 
         def move(thread: Conversation, run_id: RunId) -> Conversation:
+            thread = begin_recording(thread, run_id, turn)
+            assert thread.cancelled == self.known.promised, "the end is what was promised"
             withdrawn = withdraw(thread, run_id, turn, "thread", now=self.now)
             return finish_turn(withdrawn, run_id, turn, reply_ref="r", summary="", last_seq=0, now=self.now)
 
@@ -194,10 +218,24 @@ class Protocol(RuleBasedStateMachine):
         self.by(move, stale)
         if self.thread.turns > before.turns:
             assert off == 0
+            self.known.promised = False
             self.known.finished.append(str(message_id))
             self.known.ended = self.known.ended and bool(self.thread.inbox)
         elif off:
             assert self.thread is before
+
+    @precondition(lambda self: self.thread.turn)
+    @rule(stale=st.booleans())
+    def the_worker_dies_while_it_records(self, stale: bool) -> None:
+        turn = self.thread.turn or 0
+        self.by(lambda c, run: begin_recording(c, run, turn), stale)
+
+    @rule(last_seq=st.integers(0, 50))
+    def somebody_tells_what_is_owed(self, last_seq: int) -> None:
+        before = self.thread
+        self.change(told(before, before.untold, last_seq))
+        assert self.thread.untold == ()
+        assert self.thread.last_seq >= before.last_seq
 
     @precondition(lambda self: should_hand_over(self.thread) and self.thread.run.status is RunStatus.RUNNING)
     @rule(stale=st.booleans())
@@ -264,6 +302,17 @@ class Protocol(RuleBasedStateMachine):
         assert due is None or due > self.now
         if run.status is RunStatus.PARKED and run.message_id:
             assert signals(self.thread)
+
+    @invariant()
+    def every_run_before_this_one_ended_once_in_some_way(self) -> None:
+        closed = self.thread.run.status is RunStatus.CLOSED
+        assert [number for number, _ in self.known.over] == list(
+            range(1, self.thread.run.generation + closed)
+        )
+
+    @invariant()
+    def a_promised_cancel_stands_until_the_turn_ends(self) -> None:
+        assert self.thread.cancelled == self.known.promised
 
     @invariant()
     def the_end_is_the_last_message(self) -> None:
