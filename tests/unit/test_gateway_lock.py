@@ -42,6 +42,6 @@ def test_a_full_disk_is_said_plainly_and_leaves_the_folder_free(tmp_path, monkey
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "pwrite", full)
-        with pytest.raises(StorageError, match="cannot be written: No space left on device"):
+        with pytest.raises(StorageError, match="cannot be written: the disk is full: free some space"):
             FolderLock.acquire(tmp_path)
     FolderLock.acquire(tmp_path).release()
