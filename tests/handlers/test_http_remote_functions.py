@@ -27,6 +27,8 @@ def http(**fields: Any) -> dict[str, Any]:
         ({"kind": "http"}, "implementation.http.url: Field required"),
         (http(url="localhost:9001"), "url: must be an address such as https://tools.example.com/orders"),
         (http(url="file:///etc/passwd"), "url: must be an address such as"),
+        (http(url="http://shop..example/"), "url: must be an address such as"),
+        (http(url=f"http://{'a' * 64}.example/"), "url: must be an address such as"),
         (http(url="http://"), "url: must be an address such as"),
         (http(url="http://a b/"), "url: must be an address such as"),
         (http(url="http://host:99999/"), "url: must be an address such as"),

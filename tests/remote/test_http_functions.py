@@ -129,6 +129,7 @@ def test_a_caller_whose_name_fits_no_header_is_written_as_in_an_address(
         (Answer(status=204), FunctionOutcome(NOTHING_SAID)),
         (answer(None), FunctionOutcome(NOTHING_SAID)),
         (answer({"content": ""}), FunctionOutcome(NOTHING_SAID)),
+        (Answer((b'\xef\xbb\xbf{"content": "a"}',), headers=JSON), FunctionOutcome("a")),
         (answer({"orders": [1, 2]}), FunctionOutcome('{"orders": [1, 2]}')),
         (answer([1, {"a": "ü"}]), FunctionOutcome('[1, {"a": "ü"}]')),
         (answer({"content": "No order.", "ok": False}), FunctionOutcome("No order.", False)),
@@ -209,6 +210,24 @@ def test_a_secret_that_the_server_says_back_goes_no_further(server: WireServer, 
     )
     outcome = elsewhere().of("http", url=server.url, secret="SHOP_KEY")
     assert outcome == FunctionOutcome("Bad key [secret]!", True, {"sent": ["Bearer [secret]"]})
+
+
+@pytest.mark.parametrize("secret", ["12345678", "n12345678"])
+def test_a_secret_may_come_back_as_a_number_or_behind_a_line_end(
+    server: WireServer, elsewhere: Elsewhere, secret: str
+) -> None:
+    elsewhere.settings["PARLEY_SECRET__demo__SHOP_KEY"] = secret
+    server.answers.append(answer({"content": f"a\n{secret[1:]}", "additional_data": {secret: 12345678}}))
+    outcome = elsewhere().of("http", url=server.url, secret="SHOP_KEY")
+    shown: Any = "[secret]" if secret == "12345678" else 12345678
+    assert outcome == FunctionOutcome(f"a\n{secret[1:]}", True, {"[secret]": shown})
+
+
+def test_an_address_that_no_client_takes_is_told_and_not_called(elsewhere: Elsewhere) -> None:
+    unreached = elsewhere().of("http", url="http://xn--a/")
+    assert unreached.content == f"shop could not be reached: the host in its address is no name.{NOTHING}"
+    too_long = elsewhere({"id": "x" * 100_000}).of("http", url="http://127.0.0.1:1/{id}")
+    assert too_long.content == f"shop was not called: its arguments are too long for an address.{NOTHING}"
 
 
 def test_an_answer_that_does_not_come_is_given_up_after_the_limit(

@@ -48,7 +48,8 @@ _LAMBDA = re.compile(
 def _address(url: str) -> str:
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        host = (parts.hostname or "").encode("idna")  # a ValueError for what no name can be, such as a..b
+        usable = parts.scheme in {"http", "https"} and bool(host) and parts.port != 0
     except ValueError:
         usable = False
     if not usable or not re.fullmatch(r"[!-~]+", url):

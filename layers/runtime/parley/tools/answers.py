@@ -49,7 +49,7 @@ def failed(name: str, error: Unanswered) -> FunctionOutcome:
 def read_json(body: bytes) -> FunctionOutcome:
     """The outcome in a JSON answer. Raises Unanswered: not JSON, or not quite in our form."""
     try:
-        value = json.loads(body.decode("utf-8"))
+        value = _json(body)
     except (ValueError, RecursionError):
         raise Unanswered("gave an answer that calls itself JSON and is none") from None
     if value is None:
@@ -59,6 +59,11 @@ def read_json(body: bytes) -> FunctionOutcome:
     if not isinstance(value, dict) or "content" not in value:
         return read_text(json.dumps(value, ensure_ascii=False))
     return _in_form(value)
+
+
+def _json(body: bytes) -> Any:
+    """The value, with or without the mark that some servers put in front of UTF-8. Raises ValueError."""
+    return json.loads(body.decode("utf-8-sig"))
 
 
 def _in_form(value: Mapping[str, Any]) -> FunctionOutcome:
@@ -78,7 +83,7 @@ def read_text(text: str) -> FunctionOutcome:
 def meant_for_the_model(body: bytes) -> FunctionOutcome | None:
     """A refusal in our form, or None: the words of a server that does not know the form are not passed on."""
     try:
-        value = json.loads(body.decode("utf-8"))
+        value = _json(body)
         outcome = _in_form(value) if isinstance(value, dict) and "content" in value else None
     except (ValueError, RecursionError, Unanswered):
         return None
@@ -89,9 +94,17 @@ def without(outcome: FunctionOutcome, secret: str | None) -> FunctionOutcome:
     """The outcome, should the server have said the secret back."""
     if not secret or len(secret) < _SHORTEST_SECRET:
         return outcome
-    text = json.dumps([outcome.content, outcome.additional_data], ensure_ascii=False)
-    shown = json.dumps(secret, ensure_ascii=False)[1:-1]
-    if shown not in text:
-        return outcome
-    content, data = json.loads(text.replace(shown, HIDDEN))
+    content, data = _hidden([outcome.content, outcome.additional_data], secret)
     return FunctionOutcome(content, outcome.ok, data)
+
+
+def _hidden(value: Any, secret: str) -> Any:
+    match value:
+        case str():
+            return value.replace(secret, HIDDEN)
+        case list():
+            return [_hidden(each, secret) for each in value]
+        case dict():
+            return {_hidden(name, secret): _hidden(each, secret) for name, each in value.items()}
+        case _:
+            return HIDDEN if secret in str(value) else value  # a secret of digits, said back as a number

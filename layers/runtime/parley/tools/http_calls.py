@@ -29,6 +29,8 @@ from parley.turns.function_ports import FunctionOutcome, RemoteCall
 
 _LOG = logging.getLogger("parley.functions")
 CONNECT_SECONDS = 5.0
+LONGEST_FILLED = 16_000
+"""Characters of an address with its arguments in it: more than servers take, less than our client does."""
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _PRINTABLE = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) != "%")
 
@@ -83,8 +85,11 @@ def call_http(
     """The answer. Raises Unanswered, and NotReached for what may be tried again."""
     deadline = time.monotonic() + call.seconds
     with make_client(function.url, hosts) as client:
-        request = _request(client, function, call, secret)
-        with closing(_send(client, request, call)) as response:
+        try:
+            response = _send(client, _request(client, function, call, secret), call)
+        except UnicodeError:  # what the client, or the system's look-up, cannot write as a name
+            raise Unanswered("could not be reached: the host in its address is no name", ran=False) from None
+        with closing(response):
             return _read(response, call.seconds, deadline)
 
 
@@ -142,6 +147,8 @@ def _filled(address: str, arguments: Mapping[str, Any]) -> tuple[httpx.URL, Mapp
         return quote(text.encode("utf-8", "replace"), safe="")
 
     filled = _PLACEHOLDER.sub(value, address)
+    if len(filled) > LONGEST_FILLED:
+        raise Unanswered("was not called: its arguments are too long for an address", ran=False)
     return httpx.URL(filled), {name: given for name, given in arguments.items() if name not in used}
 
 

@@ -32,7 +32,8 @@ LIST_SECONDS = 8.0
 def secret_setting(project_id: str, name: str) -> str:
     """The setting that holds a project's secret, such as ``PARLEY_SECRET__demo__WEATHER_KEY``.
 
-    The name has no double underscore in it: no two projects' settings are alike.
+    The name has no double underscore in it: two projects' settings are alike only if their ids are, but for
+    characters that no variable may have. Ids that Parley makes have none of these.
     """
     return f"PARLEY_SECRET__{re.sub(r'[^A-Za-z0-9_]', '_', project_id)}__{name}"
 
