@@ -11,6 +11,8 @@ python -m tests.faults CASE...              these cases, each with its whole tra
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
 import logging
 import multiprocessing
 import os
@@ -22,10 +24,14 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tests.faults.matrix import Case, cases_of, clean, clean_up, double_cases, read_case, survive
-from tests.faults.on_aws import AWS_SCENARIOS, aws_cases, on_aws
+from tests.faults.on_aws import AWS_SCENARIOS, OnAws, aws_cases, on_aws
 from tests.faults.scenarios import SCENARIOS
 
 PORTS = ("store", "orchestrator", "provider", "functions", "pusher", "blobs", "interpreter")
+
+
+_kept = contextlib.ExitStack()
+"""What a process opens and holds until it ends."""
 
 
 class Played(NamedTuple):
@@ -55,6 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
             return max(_trace(case) for case in single)
         return _matrix(wanted, options)
     finally:
+        _kept.close()
         clean_up()
 
 
@@ -82,21 +89,27 @@ def _trace(text: str) -> int:
 
 def _survive(case: Case) -> None:
     if case.how == "lambda":
-        with on_aws() as aws:
-            aws.survive(case)
+        _account().survive(case)
     else:
         survive(case)
+
+
+@functools.cache
+def _account() -> OnAws:
+    """A process's own, for as long as it lives."""
+    return _kept.enter_context(on_aws())
 
 
 def _matrix(scenarios: list[str], options: argparse.Namespace) -> int:
     begun = time.monotonic()
     tasks = list(_tasks(scenarios, options))
-    print(f"{len(tasks)} cases", flush=True)
     fork = multiprocessing.get_context("fork")
     with fork.Pool(options.workers, initializer=_quiet) as pool:
-        played = list(_watched(pool.imap_unordered(_play, tasks, chunksize=8), len(tasks)))
-    if options.aws:
-        played += _on_aws([name for name in AWS_SCENARIOS if name in scenarios], options)
+        for name in AWS_SCENARIOS if options.aws else ():
+            if name in scenarios:
+                tasks += pool.apply(_tasks_on_aws, (name, options.every))
+        print(f"{len(tasks)} cases", flush=True)
+        played = list(_watched(pool.imap_unordered(_play, tasks, chunksize=4), len(tasks)))
     _print_table(played)
     lost = [each for each in played if each.wrong]
     for each in lost:
@@ -115,21 +128,22 @@ def _tasks(scenarios: list[str], options: argparse.Namespace) -> Iterator[Task]:
             yield Task(str(case), f"{name}, twice", point.port)
 
 
+def _tasks_on_aws(scenario: str, every: int) -> list[Task]:
+    cases = list(aws_cases(scenario, _account().clean(scenario).points))
+    return [Task(str(case), f"{scenario}, AWS", point.port) for case, point in cases[::every]]
+
+
 def _quiet() -> None:
     """What dies is logged by whoever survives it."""
     logging.disable(logging.CRITICAL)
 
 
 def _play(task: Task) -> Played:
-    return Played(*task, _wrong(read_case(task.case)))
-
-
-def _wrong(case: Case) -> str:
     try:
-        survive(case)
+        _survive(read_case(task.case))
     except Exception:  # noqa: BLE001 - whatever a case ends with, the others are played
-        return traceback.format_exc(limit=-3)
-    return ""
+        return Played(*task, traceback.format_exc(limit=-3))
+    return Played(*task, "")
 
 
 def _watched(played: Iterable[Played], total: int) -> Iterator[Played]:
@@ -140,17 +154,6 @@ def _watched(played: Iterable[Played], total: int) -> Iterator[Played]:
         if count % 500 == 0:
             print(f"{count} of {total}", flush=True)
         yield each
-
-
-def _on_aws(scenarios: list[str], options: argparse.Namespace) -> list[Played]:
-    played = []
-    with on_aws() as aws:
-        for name in scenarios:
-            for case, point in list(aws_cases(name, aws.clean(name).points))[:: options.every]:
-                played.append(Played(str(case), f"{name}, AWS", point.port, aws.wrong(case)))
-                if played[-1].wrong:
-                    print(f"LOST {case}", flush=True)
-    return played
 
 
 def _print_table(played: list[Played]) -> None:
