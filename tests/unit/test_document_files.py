@@ -133,6 +133,10 @@ def test_a_pages_title_is_the_documents() -> None:
     assert text_of_html(page) == ("Terms & more", "x\n")
 
 
+def test_a_head_need_not_be_ended() -> None:
+    assert text_of_html("<html><head><title>Terms</title><body><p>We pay.") == ("Terms", "We pay.\n")
+
+
 @given(st.text("<>/!-&;=\"' \nabph1scriptlestyle", max_size=80))
 def test_any_text_can_be_read_as_html(html: str) -> None:
     text_of_html(html)

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 _UNSEEN = frozenset({"head", "script", "style", "template", "noscript", "svg"})
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 _BLOCK_NAMES = """
-    address article aside blockquote body dd details div dl dt fieldset figcaption figure footer form header hr html
+    address article aside blockquote dd details div dl dt fieldset figcaption figure footer form header hr html
     main nav ol p pre section summary table tbody thead tr ul
     """
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
@@ -38,6 +38,8 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in _UNSEEN:
             self._unseen += 1
+        elif tag == "body":
+            self._unseen = 0  # the end of a head may be left out
         elif tag == "title":
             self._in_title = not self.title
         elif tag in _HEADINGS:
