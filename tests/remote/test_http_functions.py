@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from parley.domain.errors import StoreUnavailable
 from parley.tools import http_calls
 from parley.tools.answers import LARGEST_ANSWER, NOTHING_SAID
 from parley.tools.hosts import HostRules
@@ -105,6 +106,35 @@ def test_no_argument_leads_to_another_path(
     )
     assert elsewhere().of("http", url=f"{server.url}/orders/{{order_id}}") == outcome
     assert server.received == []
+
+
+def test_arguments_that_are_too_long_for_an_address_are_told(
+    server: WireServer, elsewhere: Elsewhere
+) -> None:
+    outcome = elsewhere({"text": "x" * 100_000}).of("http", url=server.url, method="GET")
+    words = f"shop was not called: its arguments are too long for an address.{NOTHING}"
+    assert outcome == FunctionOutcome(words, ok=False)
+    assert server.received == []
+
+
+def test_what_nobody_foresaw_is_told_by_its_kind_and_a_store_that_fails_is_not_the_functions_fault(
+    server: WireServer, elsewhere: Elsewhere, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken:
+        def __init__(self, error: Exception) -> None:
+            self.error = error
+
+        def get(self, name: str) -> str | None:
+            raise self.error
+
+    elsewhere.functions._secrets = Broken(ZeroDivisionError("password=hunter2"))
+    outcome = elsewhere().of("http", url=server.url, secret="SHOP_KEY")
+    assert outcome == FunctionOutcome(
+        f"shop failed with an unexpected error (ZeroDivisionError).{MAYBE}", ok=False
+    )
+    elsewhere.functions._secrets = Broken(StoreUnavailable("throttled"))
+    with pytest.raises(StoreUnavailable):
+        elsewhere().of("http", url=server.url, secret="SHOP_KEY")
 
 
 def test_a_caller_whose_name_fits_no_header_is_written_as_in_an_address(

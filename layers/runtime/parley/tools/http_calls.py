@@ -31,6 +31,7 @@ _LOG = logging.getLogger("parley.functions")
 CONNECT_SECONDS = 5.0
 LONGEST_FILLED = 16_000
 """Characters of an address with its arguments in it: more than servers take, less than our client does."""
+_TOO_LONG = "was not called: its arguments are too long for an address"
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _PRINTABLE = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) != "%")
 
@@ -124,7 +125,10 @@ def _request(
     headers["accept-encoding"] = "identity"
     url, arguments = _filled(function.url, call.arguments)
     if function.method in {"GET", "DELETE"}:
-        url = url.copy_merge_params(_query(arguments))
+        query = _query(arguments)
+        if len(str(httpx.QueryParams(query))) > LONGEST_FILLED:
+            raise Unanswered(_TOO_LONG, ran=False)
+        url = url.copy_merge_params(query)
         return client.build_request(function.method, url, headers=headers, timeout=timeout)
     body = json.dumps(arguments, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     headers["content-type"] = "application/json"
@@ -148,7 +152,7 @@ def _filled(address: str, arguments: Mapping[str, Any]) -> tuple[httpx.URL, Mapp
 
     filled = _PLACEHOLDER.sub(value, address)
     if len(filled) > LONGEST_FILLED:
-        raise Unanswered("was not called: its arguments are too long for an address", ran=False)
+        raise Unanswered(_TOO_LONG, ran=False)
     return httpx.URL(filled), {name: given for name, given in arguments.items() if name not in used}
 
 

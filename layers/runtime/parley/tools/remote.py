@@ -6,11 +6,13 @@ the installation's own, sent to an address of theirs.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, assert_never
 
+from parley.domain.errors import ParleyError
 from parley.domain.remote_functions import HttpFunction, LambdaFunction, McpFunction
 from parley.tools.answers import NotReached, Unanswered, failed, without
 from parley.tools.hosts import HostRefused, HostRules
@@ -22,6 +24,7 @@ from parley.turns.ports import Secrets
 if TYPE_CHECKING:
     from parley.tools.mcp_calls import Tool
 
+_LOG = logging.getLogger("parley.functions")
 _PAUSES = (0.3, 1.0)
 """Seconds before the next try of a connection that did not come about. Nothing else is tried again: whether a function
 that was reached has acted is its own knowledge."""
@@ -68,6 +71,12 @@ class RemoteFunctions:
                     assert_never(never)
         except Unanswered as error:
             return without(failed(call.name, error), secret)
+        except ParleyError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a client met something that it did not foresee; the turn goes on
+            _LOG.exception("function %s failed", call.name)
+            words = f"failed with an unexpected error ({type(error).__name__})"
+            return failed(call.name, Unanswered(words))
 
     def check_address(self, function: HttpFunction | McpFunction) -> None:
         """What can be told of the address without a look-up. Raises HostRefused."""
