@@ -43,7 +43,7 @@ LONG = {
             {
                 "when": "stream",
                 "chunks": [f"word{number} " for number in range(STREAMED)],
-                "delay": 1 / CHUNKS_PER_SECOND,
+                "chunk_delay": 1 / CHUNKS_PER_SECOND,
             },
             {"when": "turn", "text": REPLY},
         ]
@@ -162,7 +162,8 @@ def streamed(page: Page) -> dict[str, Any]:
     field.fill("stream")
     page.evaluate(WATCH)
     field.press("Enter")
-    page.locator("#log").get_by_text(f"word{STREAMED - 1}").wait_for()
+    page.locator("#log .theirs.writing").wait_for()
+    page.locator("#log .theirs.writing").wait_for(state="detached")
     return measured(page)
 
 

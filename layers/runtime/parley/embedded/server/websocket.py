@@ -126,9 +126,11 @@ class SocketServer:
         for task in pending:
             task.cancel()
         await asyncio.gather(*pending, return_exceptions=True)
+        # Looked at whoever came first: a failure that nobody asks for is reported by asyncio, with its traceback.
+        broke = not writer.cancelled() and writer.exception() is not None
         if reader in done:
             return reader.result()
-        if writer.exception() is not None:  # the socket broke under a frame
+        if broke:  # under a frame
             return 1006, "Connection lost"
         close = writer.result()
         with suppress(Exception):  # the client was quicker
