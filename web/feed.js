@@ -99,6 +99,8 @@ export class Feed {
   receive(text) {
     this.heard = Date.now();
     const frame = JSON.parse(text);
+    // Whatever was said of the connection meanwhile: it is there.
+    this.say("live");
     if (frame.event === "Subscribed") {
       this.failures = 0;
       this.live = true;
