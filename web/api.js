@@ -45,13 +45,6 @@ export class Api {
     throw refusal(response, answer);
   }
 
-  // The bytes behind a path, for pictures and downloads.
-  async blob(path) {
-    const response = await this.fetch("GET", path);
-    if (response.ok) return response.blob();
-    throw refusal(response, await response.json().catch(() => ({})));
-  }
-
   async fetch(method, path, body, signal) {
     const headers = { authorization: `Bearer ${this.token}` };
     if (body !== undefined) headers["content-type"] = "application/json";

@@ -31,14 +31,15 @@ export function welcome(agents, current, providers, acts) {
 
 function agentCard(agent, chosen, providers, acts) {
   const functions = (agent.functions ?? []).map((one) => wordsOf(one.name));
-  const { words, title, missing } = engineOf(agent, providers);
+  const { words, title, missing, facts } = engineOf(agent, providers);
   return element(
     "button",
     { type: "button", class: "agent-card", "aria-pressed": String(chosen), onclick: () => acts.pick(agent.agent_id) },
     element("span", { class: "agent-name" }, icon("agent"), visible(agent.name || agent.agent_id)),
     element("span", { class: "agent-about" }, visible(agent.description || "No description.")),
     functions.length ? element("span", { class: "agent-functions" }, functions.slice(0, 4).join(" · ") + (functions.length > 4 ? ` · ${functions.length - 4} more` : "")) : null,
-    element("span", { class: `engine${missing ? " missing" : ""}`, title }, words),
+    element("span", { class: `engine${missing ? " missing" : ""}`, title: facts ? "" : title }, words),
+    facts ? element("span", { class: "agent-facts" }, ...facts.map((fact) => element("span", { class: "pill" }, fact))) : null,
   );
 }
 
