@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -21,6 +22,7 @@ from tests.faults.on_aws import AWS_SCENARIOS, OnAws, aws_cases, on_aws
 from tests.faults.person import Lost
 from tests.faults.scenarios import SCENARIOS
 from tests.support.mortal import Fate
+from tests.support.mortal_models import LARGE
 
 EVERY = 97
 """Prime to the number of ways to die at a call: the slice goes through all of them."""
@@ -84,6 +86,18 @@ def test_the_same_scenario_makes_the_same_calls(scenario: str) -> None:
     acts = ("tool", "approved", "subagent", "aborted", "large")
     assert ("functions" in ports) == (scenario in acts)
     assert ("blobs" in ports) == (scenario == "large")
+
+
+def test_large_things_come_back_whole() -> None:
+    """Beyond an item's 400 KB, a state's 256 KiB and a frame's 32 KB: by reference, in what is compared above."""
+    story = clean("large").story
+    asked, called, answered, replied = (json.loads(message) for message in story.messages[:4])
+    assert asked["content"].endswith("𝄞" * 31_000)
+    assert called["tool_calls"][0]["arguments"] == {"text": LARGE}
+    assert answered["content"] == "𝄞" * 100_000
+    assert answered["additional_data"] == {"asked": len(LARGE)}
+    assert replied["content"] == story.replies[0] == LARGE
+    assert len(LARGE.encode()) > 400 * 1024
 
 
 def test_a_case_is_read_as_it_is_written() -> None:
