@@ -16,7 +16,7 @@ from parley.domain.passages import Passage
 from parley.domain.words import is_one_of_a_pair, stem, words
 from parley.turns.knowledge_ports import Hit
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Of the tables and of the words in them: with another one, everything is indexed again."""
 _MOST_FORMS: Final = 30
 _LEAST_SHARE: Final = 0.1
@@ -31,11 +31,13 @@ _DOCUMENTS: Final = """
         PRIMARY KEY (project, document)
     ) WITHOUT ROWID
     """
-# Each project's words, once. FTS5's own list of them is read with all their places: it takes as long as they are many.
+# Each project's words, and how many documents have them. FTS5's own list of words is read with all their places: it
+# takes as long as they are many.
 _TERMS: Final = """
     CREATE TABLE IF NOT EXISTS terms (
         project TEXT NOT NULL,
         term TEXT NOT NULL,
+        documents INTEGER NOT NULL,
         PRIMARY KEY (project, term)
     ) WITHOUT ROWID
     """
@@ -97,7 +99,8 @@ def replace(connection: sqlite3.Connection, project_id: str, document: Document,
     )
     now = _distinct((heading, text) for heading, text, *_ in rows)
     connection.executemany(
-        "INSERT OR IGNORE INTO terms VALUES (?, ?)", [(project_id, word) for word in now - before]
+        "INSERT INTO terms VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET documents = documents + 1",
+        [(project_id, word) for word in sorted(now - before)],
     )
     _forget_words(connection, project_id, before - now)
     place = (project_id, document.document_id, document.revision, last + 1, last + len(rows))
@@ -129,11 +132,11 @@ def _distinct(texts: Iterable[tuple[str, str]]) -> set[str]:
 
 def _forget_words(connection: sqlite3.Connection, project_id: str, gone: set[str]) -> None:
     """Of words that one document had, forget those that no other has."""
-    table = _table(project_id)
-    lost = [word for word in gone if not _matches(connection, table, f'{{heading words}} : "{word}"')]
+    words_gone = [(project_id, word) for word in sorted(gone)]
     connection.executemany(
-        "DELETE FROM terms WHERE project = ? AND term = ?", [(project_id, word) for word in lost]
+        "UPDATE terms SET documents = documents - 1 WHERE project = ? AND term = ?", words_gone
     )
+    connection.executemany("DELETE FROM terms WHERE project = ? AND term = ? AND documents = 0", words_gone)
 
 
 def _matches(connection: sqlite3.Connection, table: str, match: str) -> bool:
