@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from on_http.answers import Name
 from on_http.resolver import current_user
 from parley import wiring
-from parley.domain.agents import NAME_PATTERN, Agent, AgentFunction, Implementation
+from parley.domain.agents import MOST_FUNCTIONS, NAME_PATTERN, Agent, AgentFunction, Implementation
 from parley.domain.errors import InvalidRequest
 from parley.domain.values import Value
 from parley.turns import projects
@@ -50,7 +50,7 @@ class AgentInput(Agent):
     """An agent as a person writes it."""
 
     model_config = ConfigDict(extra="forbid")
-    functions: tuple[FunctionInput, ...] = Field(default=(), max_length=128)
+    functions: tuple[FunctionInput, ...] = Field(default=(), max_length=MOST_FUNCTIONS)
 
 
 @router.post("/api/projects", tags=["projects"])

@@ -17,6 +17,7 @@ SCHEMA: dict[str, Any] = {
         "share": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
         "order": {"enum": ["up", "down"]},
         "sort": {"const": "revenue"},
+        "depth": {"enum": [True, None, 2.5, "all"]},
         "title": {"type": "string", "minLength": 1, "maxLength": 5},
         "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 2, "uniqueItems": True},
         "flag": {"type": ["boolean", "null"]},
@@ -55,6 +56,7 @@ SCHEMA: dict[str, Any] = {
         ({"limit": 1, "share": 1}, "share must be less than 1"),
         ({"limit": 1, "order": "sideways", "sort": "revenue"}, "order must be one of up or down"),
         ({"limit": 1, "sort": "units"}, "sort must be revenue"),
+        ({"limit": 1, "depth": 3}, "depth must be one of true, null, 2.5 or all"),
         ({"limit": 1, "title": ""}, "title must have at least 1 character"),
         ({"limit": 1, "title": "abcdef"}, "title must have at most 5 characters"),
         ({"limit": 1, "tags": ["a", "b", "c"]}, "tags must have at most 2 entries"),
@@ -100,7 +102,10 @@ def test_of_many_faults_five_are_told() -> None:
     ("schema", "words"),
     [
         ({"type": "array"}, "its type must be object, for arguments have names"),
-        ({"type": "object", "properties": {"a": {"type": "text"}}}, "properties.a.type: must be string, number,"),
+        (
+            {"type": "object", "properties": {"a": {"type": "text"}}},
+            "properties.a.type: must be string, number,",
+        ),
         ({"type": "object", "properties": []}, "properties: [] is not of type 'object'"),
         ({"type": "object", "required": "a"}, "required: 'a' is not of type 'array'"),
         ({"properties": {"a": {"$ref": "#/$defs/none"}}}, "$ref /$defs/none leads nowhere"),

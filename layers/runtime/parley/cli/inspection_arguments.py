@@ -37,7 +37,7 @@ def add_inspection(commands: Any, add_server: AddServer) -> None:
         "generation", nargs="?", type=number(1, 10**9), metavar="GENERATION", help="show this run"
     )
     events.add_argument(
-        "--after", type=number(0, 10**12), default=0, metavar="SEQ", help="only events after this one"
+        "--after", type=number(0, 10**11), default=0, metavar="SEQ", help="only events after this one"
     )
     events.add_argument(
         "--follow", action="store_true", help="go on with what comes, until the conversation is over"

@@ -6,6 +6,7 @@ schema only; nothing is ever fetched.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -139,7 +140,7 @@ def _faults(error: ValidationError) -> Iterator[Fault]:
 
 
 def _listed(values: list[Any]) -> str:
-    texts = [value if isinstance(value, str) else repr(value) for value in values[:20]]
+    texts = [value if isinstance(value, str) else json.dumps(value) for value in values[:20]]
     more = [f"{len(values) - 20} more"] if len(values) > 20 else []
     *first, last = [*texts, *more]
     return f"{', '.join(first)} or {last}" if first else last
