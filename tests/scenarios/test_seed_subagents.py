@@ -22,8 +22,11 @@ def delegates(name: str, to: str, **fields: Any) -> AgentFunction:
 
 
 def opened(events: list[dict[str, Any]]) -> list[str]:
-    """The subthreads, in the order in which they were opened."""
-    return [data["subthread_id"] for data in named(events, "AgentSubthreadStart")]
+    """The subthreads, in the order of the calls that opened them: calls of one reply open theirs side by side."""
+    by_call = {data["tool_call_id"]: data["subthread_id"] for data in named(events, "AgentSubthreadStart")}
+    return [
+        by_call[data["tool_call_id"]] for data in named(events, "ToolCall") if data["tool_call_id"] in by_call
+    ]
 
 
 def said(prompt: Prompt) -> list[str]:

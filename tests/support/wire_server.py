@@ -85,6 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._write(answer.pieces)
         if answer.hold is not None:
             self._wait(answer.hold)
+            self.connection.settimeout(None)  # what is still to be written may take its time
         self._write(answer.rest)
         if not answer.abrupt:
             self.wfile.write(b"0\r\n\r\n")
