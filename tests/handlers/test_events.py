@@ -112,7 +112,7 @@ NEXT = {
     "task-fail-turn": "ReceiveMessage",
     "task-invoke-model": "HandleToolCalls",
     "task-propose-actions": "ReceiveMessage",
-    "task-record-reply": "ReceiveMessage",
+    "task-record-reply": "ProposeActions",
 }
 BODIES = {
     "api-get-events": {"events", "next"},
@@ -236,7 +236,7 @@ def test_a_ticket_opens_one_socket_only(stack: Deployment) -> None:
 
 @pytest.mark.parametrize("name", ["repair-execution-failed", "repair-schedule"])
 def test_repair_starts_a_dead_run_again(stack: Deployment, name: str) -> None:
-    assert tell(stack, name) == {"looked_at": 1, "signalled": 1, "restarted": 1}
+    assert tell(stack, name) == {"looked_at": 1, "signalled": 1, "restarted": 1, "failed": 0}
 
 
 def test_a_call_that_a_role_does_not_allow_is_noticed(stack: Deployment) -> None:

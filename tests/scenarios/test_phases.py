@@ -97,7 +97,7 @@ def test_a_message_that_waits_is_thought_about_at_once(system: System, phases: l
 
 
 def test_a_cancelled_and_a_failed_turn_end_as_others_do(system: System, phases: list[Phase]) -> None:
-    script = [
+    script: list[dict[str, Any]] = [
         {"when": "held", "text": "Hm.", "delay": HELD},
         {"when": "fail", "error": "ProviderUnauthorized"},
     ]
