@@ -143,6 +143,7 @@ class Process:
 
     def leave(self) -> None:
         """The process is gone: what the system had given it is free, its file is as the last commit left it."""
+        self._installation.knowledge.close()
         self.database.close()
         self._installation.lock.release()
 
