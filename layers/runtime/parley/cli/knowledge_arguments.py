@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from parley.cli.argument_types import number, text
+from parley.cli.argument_types import add_command, number, text
 
 MOST_PASSAGES = 20
+"""As in ``domain.documents``, which loads more than a help text needs."""
 
 
 def add_kb(commands: Any, add_server: Callable[[argparse.ArgumentParser], None]) -> None:
@@ -71,6 +72,4 @@ def _add_search(actions: Any) -> argparse.ArgumentParser:
 
 
 def _action(actions: Any, name: str, help: str, description: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = actions.add_parser(name, help=help, description=description)
-    parser.set_defaults(target=f"knowledge:{name}_documents")
-    return parser
+    return add_command(actions, name, f"knowledge:{name}_documents", help, description)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from parley.cli.argument_types import text
+from parley.cli.argument_types import add_command, text
 
 
 def add_mcp(commands: Any, add_server: Callable[[argparse.ArgumentParser], None]) -> None:
@@ -91,6 +91,4 @@ def _add_wishes(add: argparse.ArgumentParser) -> None:
 
 
 def _action(actions: Any, name: str, help: str, description: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = actions.add_parser(name, help=help, description=description)
-    parser.set_defaults(target=f"mcp:{name}_tools")
-    return parser
+    return add_command(actions, name, f"mcp:{name}_tools", help, description)
