@@ -176,7 +176,7 @@ class FaultyOrchestrator:
 
 
 CALLS = {"act": ("note", "refund", "refund"), "ask": ("help", "refund"), "deep": ("deeper", "deeper")}
-"""What the model calls when a message begins with the word. Handed on, "ask" becomes "act", and "deep" becomes "ask"."""
+"""What the model calls when a message begins with the word. Handed on, "ask" becomes "act" and "deep" "ask"."""
 
 
 class TalkingProvider:
