@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from parley.domain.events import EventName, NewEvent
 from parley.turns.event_log import EventLog
+from parley.turns.read_events import events_after
 from tests.faults.world import World
 
 
@@ -153,3 +156,27 @@ def test_any_writers_in_any_order_number_their_events_without_a_gap(plan: list[t
     finally:
         forget(world)
         world.close()
+
+
+class _MeetsTheFirstEvent:
+    """The store; between a reader's first query and the next, the log gets its first event."""
+
+    def __init__(self, world: World) -> None:
+        self._store = world.runtime.store
+        self._append = lambda: a_log(world).append(an_event("first"))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def query(self, *place: Any, **options: Any) -> Any:
+        found = self._store.query(*place, **options)
+        append, self._append = self._append, lambda: None
+        append()
+        return found
+
+
+def test_a_reader_who_meets_the_first_event_being_written_is_not_told_that_it_expired(world: World) -> None:
+    store: Any = _MeetsTheFirstEvent(world)
+    found = events_after(replace(world.runtime, store=store), world.conversation(), 0, 10)
+    assert [event.seq for event in found] == [1]
+    forget(world)

@@ -114,7 +114,7 @@ def _item_before(runtime: Runtime, conversation: Conversation, after: int) -> st
     if holding:
         return keys.event(first_seq(holding[0]) - 1)
     oldest = runtime.store.query(partition, keys.EVENTS, limit=1)
-    if oldest or conversation.last_seq > after:
-        start = first_seq(oldest[0]) if oldest else conversation.last_seq + 1
+    start = first_seq(oldest[0]) if oldest else conversation.last_seq + 1
+    if start > after + 1:  # else they were written since the look before
         raise Gone("events_expired", f"Events before {start} are no longer kept.", oldest=start)
     return None
