@@ -74,6 +74,8 @@ class Inspector {
       return;
     }
     this.body.replaceChildren(this.content);
+    // Until there is something in it, and if there never is: what went wrong is said above.
+    this.content.hidden = true;
     if (thread !== this.thread) {
       this.thread = thread;
       this.title = null;
@@ -140,6 +142,7 @@ class Inspector {
   draw() {
     const { run, runs } = this;
     if (!run) return;
+    this.content.hidden = false;
     this.context.title(`Runs of “${this.title}”`);
     const now = this.context.api.now();
     const focused = document.activeElement?.dataset?.key;
