@@ -40,7 +40,7 @@ def parley(*arguments: str, prepare: Callable[[], None] = lambda: None) -> subpr
         capture_output=True,
         text=True,
         check=False,
-        timeout=PATIENCE,
+        timeout=4 * PATIENCE,
         preexec_fn=prepare,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))},
     )

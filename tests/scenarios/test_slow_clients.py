@@ -17,6 +17,7 @@ from websockets.sync.client import ClientConnection
 from parley.embedded import sockets as hub
 from parley.embedded.server import run
 from parley.embedded.server.run import listen
+from parley.turns import sockets
 from tests.support.served import Served, receive, served, until
 
 TALK = 30 * ["word " * 1_000]
@@ -34,6 +35,8 @@ def listen_with_little_room(host: str, port: int) -> socket.socket:
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     monkeypatch.setenv("PARLEY_CHUNK_MILLISECONDS", "0")
     monkeypatch.setattr(hub, "QUEUED_CHARACTERS", 400_000)
+    monkeypatch.setattr(sockets, "REPLAY_PAGE", 20)  # of 5 KB each: less than there is room for, as shipped
+    monkeypatch.setattr(sockets, "REPLAY_CHARACTERS", 100_000)
     monkeypatch.setattr(run, "listen", listen_with_little_room)
     with served(tmp_path) as running, running.client() as client:
         script = [{"when": "talk", "chunks": TALK}]
