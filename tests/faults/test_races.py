@@ -18,7 +18,7 @@ from parley.turns.repair import repair_due
 from tests.faults.world import CONFIRMATION, World
 from tests.support.interleaved import GatedStore, interleave
 
-EXAMPLES = int(os.environ.get("PARLEY_FAULTS", "0")) or 100
+EXAMPLES = int(os.environ.get("PARLEY_FAULTS", "0")) or 50
 PROFILE = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 ACTORS = st.one_of(
