@@ -138,27 +138,37 @@ def test_the_page_shows_plain_text_where_the_markdown_library_is_missing(page: P
 def test_messages_written_during_a_turn_wait_in_line_and_are_answered_in_order(
     page: Page, server: Server
 ) -> None:
-    put_slow(server)
-    begin(page, server, "slow")
-    write(page, SLOW_WORDS)
-    expect(page.locator(".theirs.writing")).to_contain_text("one two")
+    # A question that waits holds the turn for as long as it takes here.
+    asked = {"name": "issueRefund", "arguments": {"order_id": "A-1001"}}
+    function = {"name": "issueRefund", "implementation": {"kind": "class", "class_name": "issueRefund"}}
+    put_agent(
+        server,
+        "asking",
+        functions=[function],
+        on_message_while_pending="queue",
+        settings={"script": [{"tool_calls": [asked], "when": "first"}]},
+    )
+    begin(page, server, "asking")
+    write(page, "first")
+    expect(card(page)).to_be_visible()
     write(page, "second")
     write(page, "third")
-    expect(page.locator(".mine.waiting .mine-text")).to_have_text(["second", "third"])
-    expect(page.locator(".mine.waiting .mine-state").first).to_have_text("Waits for its turn")
     # What waits is there for a tab that did not write it, too.
     other = page.context.new_page()
     other.goto(page.url)
-    expect(other.locator(".mine.waiting .mine-text")).to_have_text(["second", "third"])
+    for tab in (page, other):
+        expect(tab.locator(".mine.waiting .mine-text")).to_have_text(["second", "third"])
+        expect(tab.locator(".mine.waiting .mine-state").first).to_have_text("Waits for its turn")
+    card(page).get_by_role("button", name="Cancel", exact=True).click()
     for tab in (page, other):
         said(tab, 'You said: "third"')
-        expect(tab.locator("#log .mine .mine-text")).to_have_text([SLOW_WORDS, "second", "third"])
+        expect(tab.locator("#log .mine .mine-text")).to_have_text(["first", "second", "third"])
         expect(replies(tab)).to_have_count(3)
         at_rest(tab)
 
 
 def test_a_turn_is_stopped_and_says_so(page: Page, server: Server) -> None:
-    put_slow(server)
+    put_slow(server, 0.6)
     begin(page, server, "slow")
     write(page, SLOW_WORDS)
     expect(page.locator(".theirs.writing")).to_contain_text("one two")

@@ -79,7 +79,7 @@ def test_a_suggested_agent_and_the_menu_of_a_phone_work_with_keys(page: Page, se
 
 
 def test_the_stop_button_gives_the_focus_back(page: Page, server: Server) -> None:
-    put_slow(server)
+    put_slow(server, 0.6)
     begin(page, server, "slow")
     write(page, "one two three four five six seven eight nine ten")
     expect(page.locator(".theirs.writing")).to_contain_text("one two")
