@@ -73,3 +73,28 @@ def test_on_a_laptop_this_machine_is_reached_with_secrets_of_the_environment(
         wiring.use(None)
     assert outcome == FunctionOutcome("fine")
     assert server.received[0].headers["authorization"] == f"Bearer {SECRET}"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"AWS_PROFILE": "none-such"},
+        {"AWS_REGION": "not a region"},
+        {"AWS_REGION": "eu-west-1", "AWS_ENDPOINT_URL_LAMBDA": "nonsense"},
+    ],
+)
+def test_aws_settings_that_cannot_be_used_are_the_owners_to_mend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]
+) -> None:
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    installation = wiring.embedded(tmp_path, clock=MovableClock(), demo_user=None)
+    try:
+        outcome = call(installation.runtime, LambdaFunction(function="orders"))
+    finally:
+        installation.close()
+        wiring.use(None)
+    assert outcome.content == (
+        "shop is a Lambda function, and the AWS settings here cannot be used; the server's log says why. "
+        "Nothing was done."
+    )

@@ -32,6 +32,8 @@ from parley.turns.runtime import Runtime
 from parley.variables import BadSetting, VariablesFirst
 
 if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
+
     from parley.aws.page_host import PageHost
     from parley.installation import Durability, Installation
 
@@ -155,9 +157,12 @@ def _remote_functions(
         from parley.aws import clients
         from parley.aws.lambdas import LambdaFunctions
 
-        # As with Bedrock: AWS's other tools know this variable, boto3 does not.
-        own = session or boto3.session.Session(region_name=settings.get("AWS_REGION"))
-        return LambdaFunctions(lambda seconds: clients.lambdas(own, seconds), clock.sleep)
+        def client(seconds: float) -> LambdaClient:
+            # As with Bedrock: AWS's other tools know this variable, boto3 does not.
+            own = session or boto3.session.Session(region_name=settings.get("AWS_REGION"))
+            return clients.lambdas(own, seconds)
+
+        return LambdaFunctions(client, clock.sleep)
 
     hosts = variables.function_hosts(environment, on_aws=session is not None)
     return RemoteFunctions(settings, hosts, lambdas, clock.sleep)

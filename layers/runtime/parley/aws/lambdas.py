@@ -31,6 +31,7 @@ _NO_CREDENTIALS = (
     "is a Lambda function, and there are no AWS credentials or no region here: "
     "set AWS_PROFILE, or AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION"
 )
+_BAD_SETTINGS = "is a Lambda function, and the AWS settings here cannot be used; the server's log says why"
 _WORDS = {
     "AccessDeniedException": "is a Lambda function that may not be invoked from here",
     "ResourceNotFoundException": "is a Lambda function that does not exist",
@@ -92,5 +93,12 @@ class LambdaFunctions:
     def _client_for(self, seconds: float) -> LambdaClient:
         with self._lock:  # boto3 makes one client at a time
             if seconds not in self._clients:
-                self._clients[seconds] = self._client(seconds)
+                try:
+                    self._clients[seconds] = self._client(seconds)
+                except NoRegionError:
+                    raise
+                except (BotoCoreError, ValueError) as error:
+                    # A profile that is not there, an endpoint that is none: nothing that the model can mend.
+                    _LOG.error("the AWS settings of this installation cannot be used: %s", error)
+                    raise LambdaFailed(_BAD_SETTINGS, ran=False) from None
             return self._clients[seconds]
