@@ -12,7 +12,7 @@ def visits(*names: str | tuple[str, str] | tuple[str, str, int]) -> list[StateVi
     made = []
     for entry in names:
         name, outcome, *call = (entry, "succeeded") if isinstance(entry, str) else entry
-        made.append(StateVisit(name, "Task", 0.0, 0.0, outcome, iteration=tuple(call)))  # type: ignore[arg-type]
+        made.append(StateVisit(name, "Task", 0.0, 0.0, outcome, iteration=tuple(call)))
     return made
 
 
