@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import threading
 from functools import cache
 from typing import Any
 
 import parley
 from on_http import answers, confirmations, documents, files, projects, threads
 from on_http.resolver import Resolver
+
+_writing = threading.Lock()
+"""Powertools writes its document in state of its own: two writers at once fail each other."""
 
 app = Resolver()
 answers.install(app)
@@ -19,7 +23,8 @@ for module in (threads, confirmations, projects, files, documents):
 @app.get("/openapi.json", tags=["about"])
 def openapi() -> dict[str, Any]:
     """This document."""
-    return _document()
+    with _writing:
+        return _document()
 
 
 @cache
