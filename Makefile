@@ -119,7 +119,9 @@ $(BIN)/python:
 		{ echo "Parley needs Python 3.11 or newer, and $(PYTHON) is not" >&2; exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
 
+# An environment that was interrupted while it was made has a Python, and no pip.
 $(VENV)/.runtime: requirements.lock pyproject.toml | $(BIN)/python
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null
 	$(BIN)/python $(INSTALL) --require-hashes -r requirements.lock
 	$(BIN)/python $(INSTALL) --editable .
 	@touch $@

@@ -157,6 +157,8 @@ def test_a_caller_whose_name_fits_no_header_is_written_as_in_an_address(
         (Answer((b"a\xffb",), headers=TEXT), FunctionOutcome("a\ufffdb")),
         (Answer((b"x",), headers={"content-type": "text/plain; charset=none-such"}), FunctionOutcome("x")),
         (Answer(status=204), FunctionOutcome(NOTHING_SAID)),
+        (Answer((b"",), headers=JSON), FunctionOutcome(NOTHING_SAID)),
+        (Answer((b" \r\n",), headers=JSON), FunctionOutcome(NOTHING_SAID)),
         (answer(None), FunctionOutcome(NOTHING_SAID)),
         (answer({"content": ""}), FunctionOutcome(NOTHING_SAID)),
         (Answer((b'\xef\xbb\xbf{"content": "a"}',), headers=JSON), FunctionOutcome("a")),

@@ -1,5 +1,6 @@
 """The function protocol: validation words, outcomes, results, a pack's data."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -174,11 +175,33 @@ def test_any_other_exception_is_told_by_its_class_and_logged(caplog: pytest.LogC
     assert "probe" in caplog.text
 
 
-def test_a_function_that_ends_the_program_ends_only_its_call() -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        SystemExit(2),
+        KeyboardInterrupt(),
+        asyncio.CancelledError(),
+        BaseExceptionGroup("of a task group", [asyncio.CancelledError()]),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_whatever_a_function_raises_ends_only_its_call(error: BaseException) -> None:
     def does(arguments: Any) -> str:
-        raise SystemExit(2)
+        raise error
 
-    assert call(does) == FunctionOutcome("probe failed with an unexpected error (SystemExit).", ok=False)
+    words = f"probe failed with an unexpected error ({type(error).__name__})."
+    assert call(does) == FunctionOutcome(words, ok=False)
+
+
+def test_a_worker_that_dies_in_a_function_answers_nothing() -> None:
+    class WorkerDied(BaseException):
+        pass
+
+    def does(arguments: Any) -> str:
+        raise WorkerDied
+
+    with pytest.raises(WorkerDied):
+        call(does)
 
 
 @pytest.mark.parametrize("result", [None, 5, {"a": 1}])

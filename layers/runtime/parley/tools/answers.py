@@ -47,7 +47,12 @@ def failed(name: str, error: Unanswered) -> FunctionOutcome:
 
 
 def read_json(body: bytes) -> FunctionOutcome:
-    """The outcome in a JSON answer. Raises Unanswered: not JSON, or not quite in our form."""
+    """The outcome in a JSON answer. Raises Unanswered: not JSON, or not quite in our form.
+
+    No body at all says nothing, and is no broken JSON: frameworks name a type for it all the same.
+    """
+    if not body.strip():
+        return read_text("")
     try:
         value = _json(body)
     except (ValueError, RecursionError):

@@ -150,7 +150,9 @@ class FunctionRegistry:
             return FunctionOutcome(clean_content(str(error)) or f"{call.class_name} failed.", ok=False)
         except ParleyError:
             raise
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a pack may raise anything; the turn goes on
+        except BaseException as error:  # a pack may raise anything; the turn goes on
+            if not _raised_by_a_function(error):
+                raise
             _LOG.exception("function %s failed", call.class_name)
             words = f"{call.class_name} failed with an unexpected error ({type(error).__name__})."
             return FunctionOutcome(words, ok=False)
@@ -169,7 +171,9 @@ class FunctionRegistry:
                 paragraph = clean_content(function(self._context(function, call)).prompt_context())
             except ParleyError:
                 raise
-            except (Exception, SystemExit):  # noqa: BLE001 - facts that cannot be read must not stop a turn
+            except BaseException as error:  # facts that cannot be read must not stop a turn
+                if isinstance(error, KeyboardInterrupt) or not _raised_by_a_function(error):
+                    raise
                 _LOG.exception("prompt_context of %s failed", name)
                 continue
             if paragraph:
@@ -210,6 +214,18 @@ def _read(function: type[Function], arguments: dict[str, Any]) -> Any:
         return function.Arguments.model_validate(arguments)
     except ValidationError as error:
         return validation_failed(error, function.Arguments)
+
+
+def _raised_by_a_function(error: BaseException) -> bool:
+    """False for a worker that dies, whose call must not be answered: the one kind that is none of these.
+
+    A call has a thread of its own, so nobody's Ctrl-C arrives there, and nobody cancels a task in it from outside.
+    """
+    if isinstance(error, Exception | SystemExit | KeyboardInterrupt | BaseExceptionGroup):
+        return True
+    from asyncio import CancelledError  # noqa: PLC0415 - slow to import, and only what has imported it raises it
+
+    return isinstance(error, CancelledError)
 
 
 def _outcome(result: object) -> FunctionOutcome:
