@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,27 @@ def test_on_aws_lambdas_are_invoked_and_secrets_are_parameters(aws: MockedAws) -
     aws.client("ssm").put_parameter(Name=name, Value="half\na header", Type="SecureString")
     clock.advance(KEPT_SECONDS)
     assert "its secret holds characters that no header may have" in call(runtime, needs).content
+
+
+def test_no_level_of_logging_tells_a_secret(
+    aws: MockedAws, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    aws.client("ssm").put_parameter(
+        Name="/parley/PARLEY_SECRET__demo__SHOP_KEY", Value=SECRET, Type="SecureString"
+    )
+    for name, value in {**VARIABLES, "PARLEY_BACKEND": "aws"}.items():
+        monkeypatch.setenv(name, value)
+    wiring._from_environment.cache_clear()
+    before = {name: logging.getLogger(name).level for name in wiring._TALKATIVE}
+    caplog.set_level(logging.DEBUG)
+    try:
+        outcome = call(wiring.runtime(), HttpFunction(url="https://nowhere.invalid/", secret="SHOP_KEY"))
+    finally:
+        wiring._from_environment.cache_clear()
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
+    assert outcome.content == "shop could not be reached. Nothing was done."
+    assert SECRET not in caplog.text
 
 
 def test_on_a_laptop_this_machine_is_reached_with_secrets_of_the_environment(

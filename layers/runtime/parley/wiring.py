@@ -7,6 +7,7 @@ and ``use(installation.runtime)``; the very same handlers then work on that.
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 from collections.abc import Mapping
 from functools import cache
@@ -57,6 +58,9 @@ ENVIRONMENT = frozenset(
 )
 """The variables that the template sets; provider settings such as OPENAI_BASE_URL come on top."""
 
+_TALKATIVE = ("boto3", "botocore", "httpcore", "httpcore2", "httpx", "httpx2", "mcp", "urllib3")
+"""Packages that log addresses with what stands in them, and at DEBUG bodies, keys and all."""
+
 DEMO_PROJECT = "demo"
 DEMO_PACK = "parley_marketer"
 
@@ -81,6 +85,8 @@ def _from_environment() -> Runtime:
         raise RuntimeError(
             f"PARLEY_BACKEND is {backend!r}; a deployed function has aws, a laptop runs parley serve or parley chat"
         )
+    for name in _TALKATIVE:  # the level that a stack is deployed with is Lambda's for every logger
+        logging.getLogger(name).setLevel(logging.WARNING)
     built = aws_runtime(os.environ)
     demo_user = os.environ.get("PARLEY_DEMO_USER")
     if demo_user and DEMO_PACK in variables.modules(os.environ.get("PARLEY_PACKS", "")):
