@@ -69,10 +69,9 @@ def document_files(paths: Iterable[str]) -> tuple[list[DocumentFile], list[Path]
         path = Path(given)
         if not path.exists():
             raise CommandFailed(f"{given}: there is no such file or folder")
-        files = _below(path) if path.is_dir() else [path]
-        documents = [file for file in files if not path.is_dir() or file.suffix.lower() in ENDINGS]
-        left_out += [file for file in files if file not in documents]
-        if path.is_dir() and not documents:
+        documents, others = _below(path) if path.is_dir() else ([path], [])
+        left_out += others
+        if not documents:
             raise CommandFailed(f"{given} has no files that end in {', '.join(ENDINGS)}")
         name = _name(given)
         for file in documents:
@@ -85,9 +84,13 @@ def document_files(paths: Iterable[str]) -> tuple[list[DocumentFile], list[Path]
     return list(found.values()), left_out
 
 
-def _below(folder: Path) -> list[Path]:
-    """All files below a folder, but hidden ones, in order."""
-    return sorted(_walk(folder))
+def _below(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The files below a folder, but hidden ones, in order: those that are documents, and the others."""
+    documents: list[Path] = []
+    others: list[Path] = []
+    for file in sorted(_walk(folder)):
+        (documents if file.suffix.lower() in ENDINGS else others).append(file)
+    return documents, others
 
 
 def _walk(folder: Path) -> Iterator[Path]:
