@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import ssl
 from dataclasses import replace
@@ -14,8 +15,11 @@ from starlette.responses import PlainTextResponse
 
 from parley.domain.agents import AgentFunction
 from parley.domain.errors import InvalidRequest
+from parley.domain.remote_functions import McpFunction
 from parley.tools import mcp_calls, mcp_transport
 from parley.tools.hosts import HostRules
+from parley.tools.mcp_calls import Tool
+from parley.tools.remote import RemoteFunctions
 from parley.tools.settling import settle_functions
 from parley.turns.function_ports import FunctionOutcome
 from tests.remote.conftest import SECRET, Elsewhere
@@ -261,6 +265,28 @@ def test_all_tools_of_a_server_come_at_once_and_what_changes_something_asks_firs
     }
     assert functions[2].implementation.tool == "files/delete.all"  # type: ignore[union-attr]
     assert all(function.description and function.parameters for function in functions)
+
+
+def _no_lambdas() -> Any:
+    raise AssertionError("no Lambda is wanted")
+
+
+def _no_sleep(seconds: float) -> None:
+    raise AssertionError("nothing is tried again")
+
+
+@pytest.mark.parametrize("name", ["prüfen", "", "a\nb", "x" * 129])
+def test_a_tool_whose_name_no_agent_can_keep_refuses_the_agent(tools: ToolServer, name: str) -> None:
+    class Server(RemoteFunctions):
+        def tools(self, project_id: str, function: McpFunction) -> list[Tool]:
+            return [Tool("fine", "", {}, True), Tool(name, "", {}, True)]
+
+    remote = Server({}, HostRules.of("*"), _no_lambdas, _no_sleep)
+    shown = re.escape(repr(name[:60]))
+    with pytest.raises(
+        InvalidRequest, match=f"functions: shop: its MCP server has a tool {shown}, which cannot"
+    ):
+        settle_functions([mcp("shop", tools, "*")], "demo", remote)
 
 
 def test_a_tool_that_is_not_there_is_refused_with_those_that_are(

@@ -25,7 +25,11 @@ from tests.support.wire_server import Answer, WireServer, wire_server
 JSON = {"content-type": "application/json"}
 SECRET = "sk-0123456789"
 MAYBE = "It may or may not have acted."
-ITEM = {"type": "object", "properties": {"item": {"type": "string", "minLength": 2}}, "required": ["item"]}
+ITEM: dict[str, Any] = {
+    "type": "object",
+    "properties": {"item": {"type": "string", "minLength": 2}},
+    "required": ["item"],
+}
 
 
 class Slow(Function):
@@ -217,6 +221,19 @@ def test_a_confirmed_action_runs_elsewhere_once_with_the_edited_arguments(
     }
     assert received.pop(kind) == [(proposal["proposal_id"], edited)]
     assert not any(received.values())
+
+
+def test_a_person_is_asked_with_the_default_of_what_the_model_left_out(elsewhere: Elsewhere) -> None:
+    system = elsewhere.system
+    properties = {**ITEM["properties"], "count": {"type": "integer", "default": 12}}
+    asks: dict[str, Any] = {
+        "requires_user_confirmation": True,
+        "confirmation_question": "Order {count} times {item}?",
+    }
+    function = elsewhere.by_http(parameters={**ITEM, "properties": properties, "required": ["item"]}, **asks)
+    assert elsewhere.put(function, script=[{"tool_calls": [call("order", item="tea")]}]).status == 200
+    (proposal,) = system.pending(system.start("Do it", "talker"))
+    assert (proposal["question"], proposal["arguments"]) == ("Order 12 times tea?", {"item": "tea"})
 
 
 def test_a_declined_action_reaches_nobody(elsewhere: Elsewhere) -> None:

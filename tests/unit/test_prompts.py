@@ -293,6 +293,25 @@ def test_a_template_reads_arguments_and_nothing_else(template: str, filled: str)
     assert fill_template(template, arguments) == filled
 
 
+def test_a_question_shows_the_default_of_what_the_model_left_out() -> None:
+    properties = {
+        "field": {"default": "label_0"},
+        "labels": {"default": ["new"]},
+        "note": {"default": None},
+        "a": True,
+    }
+    template = "Set {field} to {labels} ({labels.count}) {note|no note}?"
+
+    def asked(arguments: dict[str, object], parameters: dict[str, object] | None) -> str:
+        return confirmation_question(template, "f", arguments, parameters)
+
+    assert asked({}, {"properties": properties}) == "Set label_0 to new (1) no note?"
+    assert asked({"field": "x", "note": "n"}, {"properties": properties}) == "Set x to new (1) n?"
+    unusable: list[dict[str, object] | None] = [{}, {"properties": []}, None]
+    for parameters in unusable:
+        assert asked({"field": "x"}, parameters) == "Set x to {labels} ({labels.count}) no note?"
+
+
 def test_a_question_without_a_template_names_the_function_and_its_arguments() -> None:
     assert confirmation_question(None, "f", {"a": 1, "b": ["x"]}) == "Run f (a: 1; b: x)?"
     assert confirmation_question(" ", "f", {}) == "Run f?"

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from parley.domain.agents import AgentFunction
 from parley.domain.errors import InvalidRequest
 from parley.domain.remote_functions import EVERY_TOOL, HttpFunction, McpFunction, name_of_tool
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from parley.tools.mcp_calls import Tool
 
 _SHOWN_TOOLS = 20
+_SHOWN_NAME = 60
 
 
 def settle_functions(
@@ -72,11 +75,18 @@ def _check_schema(function: AgentFunction, schema: dict[str, Any]) -> None:
 
 
 def _one_of(function: AgentFunction, implementation: McpFunction, tool: str) -> AgentFunction:
-    """One tool of all: named after the entry that asked for all of them."""
+    """One tool of all: named after the entry that asked for all of them.
+
+    What a server calls its tools is up to it; an agent whose function is none could not be read again.
+    """
     name = name_of_tool(function.name, tool)
-    return function.but(
-        name=name, description=None, parameters=None, implementation=implementation.but(tool=tool)
-    )
+    try:
+        one = McpFunction.model_validate({**implementation.model_dump(), "tool": tool})
+    except ValidationError:
+        shown = repr(tool[:_SHOWN_NAME])
+        words = f"its MCP server has a tool {shown}, which cannot be called by that name; name the tools that you want"
+        raise _refused(function, words) from None
+    return function.but(name=name, description=None, parameters=None, implementation=one)
 
 
 def _filled(function: AgentFunction, tool: Tool) -> AgentFunction:

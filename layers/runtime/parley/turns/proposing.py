@@ -22,6 +22,7 @@ def record_proposal(runtime: Runtime, opened: OpenCall, seconds: int) -> Proposa
     scope, call, function = opened.scope, opened.call, opened.function
     conversation, now = scope.conversation, runtime.clock.now()
     question = function.confirmation_question if function else None
+    parameters = function.parameters if function else None
     proposal = Proposal(
         proposal_id=opened.proposal_id,
         root_thread_id=conversation.thread_id,
@@ -36,7 +37,7 @@ def record_proposal(runtime: Runtime, opened: OpenCall, seconds: int) -> Proposa
         tool_call_id=call.tool_call_id,
         name=call.name,
         arguments=call.arguments,
-        question=confirmation_question(question, call.name, call.arguments),
+        question=confirmation_question(question, call.name, call.arguments, parameters),
         created_at=now,
         expires_at=opened.message.timestamp + seconds,
     )
