@@ -43,6 +43,8 @@ def http(**fields: Any) -> dict[str, Any]:
         (http(headers={"Idempotency-Key": "a"}), "Idempotency-Key is a header that Parley sets itself"),
         (http(headers={"a b": "a"}), "must be the name of a header, such as X-Api-Key"),
         (http(headers={"X-A": "a\r\nX-B: b"}), "X-A must be at most 2000 plain ASCII characters"),
+        (http(headers={"X-A": " a"}), "no space around them"),
+        (http(headers={"X-A": "a "}), "no space around them"),
         (http(secret="lower"), "secret: String should match pattern"),
         (http(secret="A__B"), "secret: String should match pattern"),
         (

@@ -25,7 +25,7 @@ IDEMPOTENCY_HEADER = "Idempotency-Key"
 
 _LONGEST_NAME = 64
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
-_HEADER_VALUE = re.compile(r"[ -~]{0,2000}")
+_HEADER_VALUE = re.compile(r"(?! )[ -~]{0,2000}(?<! )")
 _OURS = frozenset(
     name.lower()
     for name in (
@@ -103,7 +103,7 @@ class HttpFunction(_Addressed):
     def _values_fit_a_header(cls, headers: dict[str, str]) -> dict[str, str]:
         for name, value in headers.items():
             if not _HEADER_VALUE.fullmatch(value):
-                raise ValueError(f"{name} must be at most 2000 plain ASCII characters")
+                raise ValueError(f"{name} must be at most 2000 plain ASCII characters, no space around them")
         return headers
 
     @model_validator(mode="after")
