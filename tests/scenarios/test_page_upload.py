@@ -11,6 +11,7 @@ import pytest
 from moto import mock_aws
 
 from parley import page
+from parley.aws.page_host import PageHost, PageNotHosted
 from parley.cli.main import main
 
 REGION = "eu-central-1"
@@ -101,3 +102,33 @@ def test_a_stack_without_a_page_is_told_how_it_gets_one(account: Any, capsys: An
 def test_a_stack_that_is_not_there_is_named(account: Any, capsys: Any) -> None:
     assert main(["page", "--stack", "elsewhere"]) == 1
     assert "elsewhere" in capsys.readouterr().err
+
+
+class Refusing:
+    """A bucket and a distribution: files go in, none goes out. Every call is kept."""
+
+    def __init__(self) -> None:
+        self.called: list[str] = []
+
+    def put_object(self, **wanted: Any) -> None:
+        self.called.append(wanted["Key"])
+
+    def get_paginator(self, name: str) -> Any:
+        return self
+
+    def paginate(self, **bucket: Any) -> Any:
+        return [{"Contents": [{"Key": "index.html"}, {"Key": "old.js"}]}]
+
+    def delete_objects(self, **wanted: Any) -> Any:
+        return {"Errors": [{"Key": "old.js", "Code": "AccessDenied"}]}
+
+    def create_invalidation(self, **wanted: Any) -> None:
+        self.called.append("forget")
+
+
+def test_old_files_that_cannot_be_removed_are_told_and_the_new_page_is_there() -> None:
+    account = Refusing()
+    host = PageHost("https://page.example/", BUCKET, "E1", {}, account, account)
+    with pytest.raises(PageNotHosted, match=r"could not be removed from the-page: old\.js: AccessDenied"):
+        host.upload()
+    assert account.called[-2:] == ["index.html", "forget"]

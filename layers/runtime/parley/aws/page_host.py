@@ -24,7 +24,7 @@ _AT_ONCE: Final = 1000
 
 
 class PageNotHosted(ParleyError):
-    """The stack is not there, or hosts no page; the message says what to do."""
+    """The stack is not there, hosts no page, or takes it only in part; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,29 @@ class PageHost:
             for name in sorted(contents, key=lambda name: (name == page.INDEX, name)):
                 self._put(name, contents[name])
             old = [key for key in self._keys() if key not in contents]
-            for start in range(0, len(old), _AT_ONCE):
-                doomed = [{"Key": key} for key in old[start : start + _AT_ONCE]]
-                self.s3.delete_objects(Bucket=self.bucket, Delete={"Objects": doomed, "Quiet": True})
+            kept = [error for start in range(0, len(old), _AT_ONCE) for error in self._delete(old, start)]
             self._forget()
         except (ClientError, BotoCoreError) as error:
             raise PageNotHosted(f"the page could not be uploaded to {self.bucket}: {error}") from error
+        if kept:
+            first = f"{kept[0]['Key']}: {kept[0]['Code']}" + (
+                f", and {len(kept) - 1} more" if kept[1:] else ""
+            )
+            raise PageNotHosted(
+                f"the page is there, but old files could not be removed from {self.bucket}: {first}"
+            )
         return len(contents), len(old)
 
     def _put(self, name: str, content: bytes) -> None:
         kind = page.TYPES[f".{name.rpartition('.')[2]}"]
         self.s3.put_object(Bucket=self.bucket, Key=name, Body=content, ContentType=kind, CacheControl=_CACHE)
+
+    def _delete(self, keys: list[str], start: int) -> list[dict[str, str]]:
+        """Delete as many as one request may name; those that S3 did not, each with its key and code."""
+        doomed = [{"Key": key} for key in keys[start : start + _AT_ONCE]]
+        answer = self.s3.delete_objects(Bucket=self.bucket, Delete={"Objects": doomed, "Quiet": True})
+        errors: list[dict[str, str]] = answer.get("Errors", [])
+        return errors
 
     def _keys(self) -> Iterator[str]:
         for listed in self.s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket):
