@@ -86,7 +86,8 @@ export class Composer {
 
   // agents to choose from while the thread is not begun; afterwards the one that it has.
   setAgents(agents, current, fixed) {
-    this.agent.replaceChildren(...agents.map((agent) => element("option", { value: agent.agent_id }, agent.name || agent.agent_id)));
+    const choice = fixed ? agents.filter((agent) => agent.agent_id === current) : agents;
+    this.agent.replaceChildren(...choice.map((agent) => element("option", { value: agent.agent_id }, agent.name || agent.agent_id)));
     this.agent.value = current ?? "";
     this.agent.disabled = fixed || agents.length < 2;
   }

@@ -67,7 +67,9 @@ export class Frame {
 
   // A question that waits out of sight.
   drawPending() {
-    const pending = this.conversation.pending();
+    // What nobody can decide any more is over, though the server may tell so a little later.
+    const now = this.chat.api.now();
+    const pending = this.conversation.pending().filter(({ expiresAt }) => expiresAt > now);
     const card = pending.length > 0 && this.chat.cardOf(pending[0]);
     if (card && card.node !== this.watched) {
       this.watched = card.node;

@@ -44,7 +44,7 @@ export class ProposalCard {
     if (key === this.shown) return;
     const held = this.holdsFocus;
     this.shown = key;
-    this.node.classList.toggle("settled", Boolean(outcome));
+    this.node.classList.toggle("settled", Boolean(outcome) || this.over);
     if (outcome) this.showOutcome(outcome);
     else if (this.over) this.showOver();
     else this.ask();

@@ -47,6 +47,17 @@ export class Timeline {
     this.reset(null);
   }
 
+  // Whether the end is kept in sight.
+  get follow() {
+    return this.following;
+  }
+
+  set follow(follow) {
+    if (follow === this.following) return;
+    this.following = follow;
+    this.onFollow?.(follow);
+  }
+
   close() {
     this.reset(null);
     this.watcher.disconnect();
@@ -169,6 +180,8 @@ export class Timeline {
   }
 
   noteScroll() {
+    // The welcome scrolls, too: it has no end to go to.
+    if (!this.column.isConnected) return;
     const { scrollHeight, scrollTop, clientHeight } = this.scroller;
     const distance = scrollHeight - scrollTop - clientHeight;
     const same = this.measured === scrollHeight + clientHeight / 1e5;
@@ -177,10 +190,7 @@ export class Timeline {
     // it has to hold against what streams in below.
     const person = scrollTop < this.scrolled && (same || performance.now() - this.touchedAt < TOUCH);
     this.scrolled = scrollTop;
-    const follow = distance < 4 || (!person && (this.follow || distance < NEAR_END));
-    if (follow === this.follow) return;
-    this.follow = follow;
-    this.onFollow?.(follow);
+    this.follow = distance < 4 || (!person && (this.follow || distance < NEAR_END));
   }
 }
 

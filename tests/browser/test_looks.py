@@ -1,0 +1,127 @@
+"""What the eye sees at once and no other test does: what is cut off, pulled apart, out of place, or said twice."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Server
+from tests.browser.pages import at_rest, begin, card, put_agent, replies, said, write
+
+WORD = "averylongword" * 12
+TASK = {"name": "createTask", "implementation": {"kind": "class", "class_name": "createTask"}}
+TABLE = "| Product | A | B | C | D | E | Units |\n|-|-|-|-|-|-|-|\n| Apron | 1 | 2 | 3 | 4 | 5 | 1234.50 |\n"
+
+
+def test_names_without_spaces_stay_within_their_cards(page: Page, server: Server) -> None:
+    put_agent(server, "long", name=WORD, description=WORD)
+    for width in (1280, 360):
+        page.set_viewport_size({"width": width, "height": 700})
+        begin(page, server, "long")
+        expect(page.locator(".agent-card").first).to_be_visible()
+        cut = page.locator("#log").evaluate("log => log.scrollWidth - log.clientWidth")
+        assert cut == 0, width
+
+
+def test_the_words_and_numbers_of_a_table_stay_whole(page: Page, server: Server) -> None:
+    page.set_viewport_size({"width": 320, "height": 640})
+    put_agent(server, "tables", settings={"script": [{"text": f"{TABLE}\nThe end."}]})
+    begin(page, server, "tables")
+    write(page, "go")
+    said(page, "The end.")
+    for words in ("Product", "1234.50"):
+        cell = page.locator(".prose .table :is(th, td)").get_by_text(words, exact=True)
+        lines = cell.evaluate(
+            "cell => { const r = document.createRange(); r.selectNodeContents(cell); "
+            "return new Set([...r.getClientRects()].map((box) => box.top)).size; }"
+        )
+        assert lines == 1, words
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+
+
+def test_hebrew_and_arabic_are_read_from_the_right(page: Page, server: Server) -> None:
+    put_agent(server, "rtl", settings={"script": [{"text": "Hello.\n\nשלום, מה שלומך?\n\nThe end."}]})
+    begin(page, server, "rtl")
+    write(page, "مرحبا, hello?")
+    said(page, "The end.")
+    column = page.locator("#log .theirs").bounding_box()
+    assert column
+    rights = (
+        replies(page)
+        .locator("p")
+        .evaluate_all(
+            "all => all.map((p) => { const r = document.createRange(); r.selectNodeContents(p); "
+            "return Math.round(r.getBoundingClientRect().right); })"
+        )
+    )
+    edge = round(column["x"] + column["width"])
+    assert [right == edge for right in rights] == [False, True, False]
+
+
+def test_the_button_to_the_end_goes_away_where_the_end_is(page: Page, server: Server) -> None:
+    page.set_viewport_size({"width": 500, "height": 420})
+    put_agent(server, "tall", settings={"script": [{"text": "line\n\n" * 40}]})
+    begin(page, server, "tall")
+    jump = page.get_by_role("button", name="To the end")
+    page.locator("#log").hover()
+    page.mouse.wheel(0, 150)
+    expect(jump).to_be_hidden()
+    write(page, "go")
+    at_rest(page)
+    page.locator("#log").hover()
+    page.mouse.wheel(0, -800)
+    expect(jump).to_be_visible()
+    write(page, "more")
+    expect(jump).to_be_hidden()
+    at_rest(page)
+    page.locator("#log").hover()
+    page.mouse.wheel(0, -800)
+    expect(jump).to_be_visible()
+    begin(page, server, "tall")
+    expect(jump).to_be_hidden()
+
+
+def test_what_nobody_can_decide_any_more_asks_for_no_decision(page: Page, server: Server) -> None:
+    calls = [{"name": "createTask", "arguments": {"title": f"Task {n}", "description": "x"}} for n in (1, 2)]
+    put_agent(server, "asking", functions=[TASK], settings={"script": [{"tool_calls": calls}]})
+    page.clock.install()
+    begin(page, server, "asking")
+    write(page, "go")
+    expect(card(page)).to_have_count(2)
+    bar = page.locator(".pending-bar")
+    expect(bar).to_contain_text("2 actions need your approval")
+    page.clock.fast_forward("48:00:00")
+    expect(card(page)).to_have_count(0)
+    expect(bar).to_be_hidden()
+    expect(page.locator(".proposal-outcome").first).to_contain_text("nobody decided in time")
+
+
+def test_the_agent_of_a_conversation_takes_no_more_room_than_its_name(page: Page, server: Server) -> None:
+    put_agent(server, "short", name="Ann")
+    begin(page, server, "short")
+    write(page, "Hello")
+    at_rest(page)
+    box = page.locator("#agent").bounding_box()
+    assert box
+    assert box["width"] < 90
+
+
+def test_a_subagents_states_are_as_wide_as_those_around_them(page: Page, server: Server) -> None:
+    begin(page, server)
+    write(page, "Please manage products: set the label of the top 3 products to Summer")
+    card(page).get_by_role("button", name="Confirm").click()
+    at_rest(page)
+    page.goto(page.url.replace("#/chat/", "#/runs/"))
+    inner, outer = page.locator(".subrun .row-head").first, page.locator(".run-turn .row-head").first
+    expect(inner).to_be_visible()
+    one, other = inner.bounding_box(), outer.bounding_box()
+    assert one
+    assert other
+    assert one["x"] + one["width"] == other["x"] + other["width"]
+
+
+def test_nothing_lies_below_the_window(page: Page, server: Server) -> None:
+    begin(page, server)
+    write(page, "Hello")
+    at_rest(page)
+    higher = "document.documentElement.scrollHeight - document.documentElement.clientHeight"
+    assert page.evaluate(higher) == 0
