@@ -225,6 +225,8 @@ def test_products_of_an_earlier_turn_can_be_labelled() -> None:
             False,
             "All right. The time to approve it ran out, so I did not run issueRefund.",
         ),
+        ("Order A-1010 was cancelled.", False, "That did not work: Order A-1010 was cancelled."),
+        ("The voucher has expired.", False, "That did not work: The voucher has expired."),
         (
             "Validation failed: order_id is missing",
             False,

@@ -31,10 +31,11 @@ FIRST_ORDER, ORDERS = 1001, 10
 OPEN_ORDERS = re.compile(r"Orders not yet refunded: ([^\n]*)")
 """What the marketer pack's ``issueRefund`` tells every prompt that offers it."""
 
+# The runtime's own words alone: a coupon that expired and an order that was cancelled are failures like any others.
 _REFUSALS = {
-    r"automatically declined|superseded": "You wrote something else instead",
-    r"not confirmed in time|expired": "The time to approve it ran out",
-    r"cancelled this turn|was cancelled": "You cancelled it",
+    r"automatically declined": "You wrote something else instead",
+    r"not confirmed in time": "The time to approve it ran out",
+    r"cancelled this turn": "You cancelled it",
     r"(declined|rejected|refused)( this)? action|^(user )?(declined|rejected)": "You declined it",
 }
 _REPORT = re.compile(r"(Done\.|All right\.|That did not work|Here is what) ")
