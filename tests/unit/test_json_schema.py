@@ -109,6 +109,7 @@ def test_of_many_faults_five_are_told() -> None:
         ({"type": "object", "properties": []}, "properties: [] is not of type 'object'"),
         ({"type": "object", "required": "a"}, "required: 'a' is not of type 'array'"),
         ({"properties": {"a": {"$ref": "#/$defs/none"}}}, "$ref /$defs/none leads nowhere"),
+        ({"properties": {"default": {"$ref": "#/$defs/none"}}}, "$ref /$defs/none leads nowhere"),
         (
             {"properties": {"a": {"$ref": "http://127.0.0.1:9/schema"}}},
             "$ref http://127.0.0.1:9/schema leads nowhere",

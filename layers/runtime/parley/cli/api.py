@@ -1,7 +1,7 @@
 """The HTTP API from the client's side: requests, retries, and errors in plain words.
 
 Every request made here may be sent twice without harm (a message carries its client id, a decision names its
-proposal), so a connection that breaks is tried again.
+proposal), so a connection that breaks is tried again. A DELETE that was sent twice may say that there is no such thing.
 """
 
 from __future__ import annotations

@@ -42,6 +42,7 @@ _LIMITS = {
     "maxLength": ("string_too_long", "max_length"),
 }
 _NO_TYPE = "must be string, number, integer, boolean, array, object or null"
+_BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
 _OTHERS = {
     "uniqueItems": "must not hold the same entry twice",
     "anyOf": "must have one of the accepted forms",
@@ -102,6 +103,9 @@ def _references(part: Any) -> Iterator[str]:
         for key, value in part.items():
             if key in {"$ref", "$dynamicRef"} and isinstance(value, str):
                 yield value
+            elif key in _BY_NAME and isinstance(value, Mapping):
+                for each in value.values():  # whose names are no words of the schema
+                    yield from _references(each)
             elif key not in {"const", "enum", "default", "examples"}:
                 yield from _references(value)
     elif isinstance(part, list):
