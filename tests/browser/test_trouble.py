@@ -198,7 +198,11 @@ def referred(socket: WebSocketRoute, text: str) -> None:
     socket.send(json.dumps(frame))
 
 
-@pytest.mark.parametrize("change", [doubled, Shuffled(), Dropped(), Cut(), referred], ids=str)
+@pytest.mark.parametrize(
+    "change",
+    [doubled, Shuffled(), Dropped(), Cut(), referred],
+    ids=["doubled", "shuffled", "dropped", "cut", "referred"],
+)
 def test_frames_that_are_doubled_shuffled_dropped_cut_or_too_large_show_the_same(
     page: Page, server: Server, change: Frames
 ) -> None:
