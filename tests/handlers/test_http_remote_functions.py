@@ -88,6 +88,27 @@ def test_a_limit_and_a_schema_are_checked(world: World, fields: dict[str, Any], 
     assert words in answer.body["error"]["message"]
 
 
+ORDER_ID = {"type": "object", "properties": {"order_id": {"type": "string"}}}
+
+
+@pytest.mark.parametrize("parameters", [None, {"type": "object"}, ORDER_ID])
+def test_an_address_names_only_arguments_that_there_are(
+    world: World, parameters: dict[str, Any] | None
+) -> None:
+    implementation = http(url=f"{SITE}/{{orderId}}?of={{order_id}}")
+    body = with_function(implementation, parameters=parameters)
+    answer = world.refused(422, "invalid_request", "PUT", PATH, body=body)
+    words = "functions: order: its address names {orderId}, which is not one of its parameters."
+    assert answer.body["error"]["message"] == words
+
+
+@pytest.mark.parametrize("parameters", [ORDER_ID, {"type": "object", "allOf": [ORDER_ID]}])
+def test_an_address_may_name_arguments(world: World, parameters: dict[str, Any]) -> None:
+    body = with_function(http(url=f"{SITE}/{{order_id}}"), parameters=parameters)
+    put = world.system.request("PUT", world.system.of_project("/agents/a1"), body=body)
+    assert put.status == 200, put.text
+
+
 def test_a_subagent_has_no_time_limit(world: World) -> None:
     subagent = {"kind": "subagent", "subagent_id": "a1"}
     body = with_function(subagent, time_limit_seconds=5)

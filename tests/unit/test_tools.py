@@ -6,12 +6,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from parley.clock import MovableClock
 from parley.domain.errors import SaveConflict, StoreUnavailable
@@ -191,6 +191,27 @@ def test_whatever_a_function_raises_ends_only_its_call(error: BaseException) -> 
 
     words = f"probe failed with an unexpected error ({type(error).__name__})."
     assert call(does) == FunctionOutcome(words, ok=False)
+
+
+def test_a_validator_that_breaks_fails_its_call_alone(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Function):
+        name: ClassVar[str] = "broken"
+
+        class Arguments(FunctionArguments):
+            rate: int
+
+            @field_validator("rate")
+            @classmethod
+            def _divides(cls, rate: int) -> int:
+                return 100 // rate
+
+        def handle(self, arguments: Any) -> str:
+            return "ran"
+
+    registry = FunctionRegistry(MemoryStore(), MovableClock(), classes=[Broken])
+    words = "broken failed to check its arguments (ZeroDivisionError). Nothing was done."
+    assert registry.validate("broken", {"rate": 0}) == words
+    assert "ZeroDivisionError" in caplog.text
 
 
 def test_a_worker_that_dies_in_a_function_answers_nothing() -> None:

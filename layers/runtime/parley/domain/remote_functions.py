@@ -18,6 +18,9 @@ LONGEST_LIMIT = 300
 EVERY_TOOL = "*"
 """In place of a tool's name, in an agent that is put: one function for each tool of the server."""
 
+ARGUMENT_IN_ADDRESS = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""A placeholder in the path or query of an endpoint's address."""
+
 Method = Literal["POST", "PUT", "PATCH", "GET", "DELETE"]
 BEARER_HEADER = "Authorization"
 CALLER_HEADERS = ("Parley-User", "Parley-Project", "Parley-Agent", "Parley-Thread")

@@ -15,7 +15,13 @@ from urllib.parse import quote
 
 import httpx
 
-from parley.domain.remote_functions import BEARER_HEADER, CALLER_HEADERS, IDEMPOTENCY_HEADER, HttpFunction
+from parley.domain.remote_functions import (
+    ARGUMENT_IN_ADDRESS,
+    BEARER_HEADER,
+    CALLER_HEADERS,
+    IDEMPOTENCY_HEADER,
+    HttpFunction,
+)
 from parley.tools.answers import (
     LARGEST_ANSWER,
     NotReached,
@@ -32,7 +38,6 @@ CONNECT_SECONDS = 5.0
 LONGEST_FILLED = 16_000
 """Characters of an address with its arguments in it: more than servers take, less than our client does."""
 _TOO_LONG = "was not called: its arguments are too long for an address"
-_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _PRINTABLE = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) != "%")
 
 
@@ -150,7 +155,7 @@ def _filled(address: str, arguments: Mapping[str, Any]) -> tuple[httpx.URL, Mapp
         used.add(name)
         return quote(text.encode("utf-8", "replace"), safe="")
 
-    filled = _PLACEHOLDER.sub(value, address)
+    filled = ARGUMENT_IN_ADDRESS.sub(value, address)
     if len(filled) > LONGEST_FILLED:
         raise Unanswered(_TOO_LONG, ran=False)
     return httpx.URL(filled), {name: given for name, given in arguments.items() if name not in used}

@@ -214,6 +214,9 @@ def _read(function: type[Function], arguments: dict[str, Any]) -> Any:
         return function.Arguments.model_validate(arguments)
     except ValidationError as error:
         return validation_failed(error, function.Arguments)
+    except Exception as error:  # noqa: BLE001 - a pack's own validators may raise anything
+        _LOG.exception("the arguments of function %s could not be checked", function.name)
+        return f"{function.name} failed to check its arguments ({type(error).__name__}). Nothing was done."
 
 
 def _raised_by_a_function(error: BaseException) -> bool:

@@ -13,7 +13,13 @@ from pydantic import ValidationError
 
 from parley.domain.agents import AgentFunction
 from parley.domain.errors import InvalidRequest
-from parley.domain.remote_functions import EVERY_TOOL, HttpFunction, McpFunction, name_of_tool
+from parley.domain.remote_functions import (
+    ARGUMENT_IN_ADDRESS,
+    EVERY_TOOL,
+    HttpFunction,
+    McpFunction,
+    name_of_tool,
+)
 from parley.tools.answers import Unanswered
 from parley.tools.hosts import HostRefused
 from parley.tools.remote import RemoteFunctions
@@ -24,6 +30,8 @@ if TYPE_CHECKING:
 
 _SHOWN_TOOLS = 20
 _SHOWN_NAME = 60
+_SAYS_MORE = frozenset({"$ref", "allOf", "anyOf", "oneOf", "patternProperties", "if"})
+"""Words of a schema that may bring properties beside its own."""
 
 
 def settle_functions(
@@ -60,11 +68,23 @@ def _tool_of(function: AgentFunction) -> tuple[str, str] | None:
 def _check(function: AgentFunction, remote: RemoteFunctions | None) -> None:
     if function.parameters is not None:
         _check_schema(function, function.parameters)
+    if isinstance(function.implementation, HttpFunction):
+        _check_placeholders(function, function.implementation.url)
     if remote is not None and isinstance(function.implementation, HttpFunction | McpFunction):
         try:
             remote.check_address(function.implementation)
         except HostRefused as refused:
             raise _refused(function, f"its address {refused}") from None
+
+
+def _check_placeholders(function: AgentFunction, url: str) -> None:
+    """What stands in an address has to be an argument, as far as the schema says at its top which there are."""
+    schema = function.parameters or {}
+    if not _SAYS_MORE.isdisjoint(schema):
+        return
+    for name in ARGUMENT_IN_ADDRESS.findall(url):
+        if name not in schema.get("properties", {}):
+            raise _refused(function, f"its address names {{{name}}}, which is not one of its parameters")
 
 
 def _check_schema(function: AgentFunction, schema: dict[str, Any]) -> None:
