@@ -15,6 +15,8 @@ export class Menu {
     this.threads = new Map();
     // What events told of each thread: { seq, phase, at, heard }.
     this.news = new Map();
+    // Of each thread, its proposals by id: the seq that asked, null once it is decided.
+    this.proposals = new Map();
     this.cursor = null;
     this.list = element("ul", { class: "threads" });
     this.more = button("Show older ones", () => this.load(this.cursor), { class: "button quiet small", hidden: true });
@@ -106,8 +108,10 @@ export class Menu {
     const id = event.thread_id;
     const known = this.threads.get(id);
     const before = this.news.get(id) ?? { seq: 0 };
+    const open = this.stillOpen(event);
     if (event.seq > before.seq) {
-      const phase = phaseAfter(event) ?? before.phase;
+      // While one of several actions runs, the others wait all the same.
+      const phase = open ? "awaiting_approval" : (phaseAfter(event) ?? before.phase);
       this.news.set(id, { seq: event.seq, phase, at: event.at, heard: performance.now() });
       if (known && phase !== known.thread.phase) this.put(this.upToDate(known.thread, 0));
     }
@@ -116,6 +120,17 @@ export class Menu {
       else this.load(null);
     }
     if (event.event.startsWith("Action") || ENDS.includes(event.event)) this.count();
+  }
+
+  // Whether a thread has a proposal that nobody has decided. Events come in any order: a decision may be heard of first.
+  stillOpen({ event, data, thread_id: thread, seq, subthread_id: nested }) {
+    const known = this.proposals.get(thread) ?? new Map();
+    this.proposals.set(thread, known);
+    const decided = event === "ActionConfirmed" || event === "ActionRejected";
+    if (decided) known.set(data.proposal_id, null);
+    else if (event === "ActionRequiresConfirmation" && !known.has(data.proposal_id)) known.set(data.proposal_id, seq);
+    else if (ENDS.includes(event) && !nested) known.forEach((asked, id) => asked < seq && known.set(id, null));
+    return [...known.values()].some((asked) => asked !== null);
   }
 
   // A thread as it was answered, and what has been heard since it was asked for.

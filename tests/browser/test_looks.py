@@ -12,6 +12,15 @@ TASK = {"name": "createTask", "implementation": {"kind": "class", "class_name": 
 TABLE = "| Product | A | B | C | D | E | Units |\n|-|-|-|-|-|-|-|\n| Apron | 1 | 2 | 3 | 4 | 5 | 1234.50 |\n"
 
 
+def propose_two(page: Page, server: Server) -> None:
+    """A conversation in which two actions wait."""
+    calls = [{"name": "createTask", "arguments": {"title": f"Task {n}", "description": "x"}} for n in (1, 2)]
+    put_agent(server, "asking", functions=[TASK], settings={"script": [{"tool_calls": calls}]})
+    begin(page, server, "asking")
+    write(page, "go")
+    expect(card(page)).to_have_count(2)
+
+
 def test_names_without_spaces_stay_within_their_cards(page: Page, server: Server) -> None:
     put_agent(server, "long", name=WORD, description=WORD)
     page.reload()
@@ -82,12 +91,8 @@ def test_the_button_to_the_end_goes_away_where_the_end_is(page: Page, server: Se
 
 
 def test_what_nobody_can_decide_any_more_asks_for_no_decision(page: Page, server: Server) -> None:
-    calls = [{"name": "createTask", "arguments": {"title": f"Task {n}", "description": "x"}} for n in (1, 2)]
-    put_agent(server, "asking", functions=[TASK], settings={"script": [{"tool_calls": calls}]})
     page.clock.install()
-    begin(page, server, "asking")
-    write(page, "go")
-    expect(card(page)).to_have_count(2)
+    propose_two(page, server)
     bar = page.locator(".pending-bar")
     expect(bar).to_contain_text("2 actions need your approval")
     page.clock.fast_forward("48:00:00")
@@ -126,3 +131,18 @@ def test_nothing_lies_below_the_window(page: Page, server: Server) -> None:
     at_rest(page)
     higher = "document.documentElement.scrollHeight - document.documentElement.clientHeight"
     assert page.evaluate(higher) == 0
+
+
+def test_a_conversation_of_which_one_action_was_decided_still_needs_approval(
+    page: Page, server: Server
+) -> None:
+    propose_two(page, server)
+    state = page.locator(".threads .thread-state").first
+    expect(state).to_have_text("Needs approval")
+    card(page).first.get_by_role("button", name="Confirm").click()
+    expect(card(page)).to_have_count(1)
+    expect(page.locator("#log .call-item[data-status=done]")).to_have_count(1)
+    expect(state).to_have_text("Needs approval")
+    card(page).get_by_role("button", name="Cancel", exact=True).click()
+    at_rest(page)
+    expect(state).to_have_text("now")
