@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -208,9 +209,9 @@ def test_a_validator_that_breaks_fails_its_call_alone(caplog: pytest.LogCaptureF
         def handle(self, arguments: Any) -> str:
             return "ran"
 
-    registry = FunctionRegistry(MemoryStore(), MovableClock(), classes=[Broken])
+    functions = FunctionRegistry(MemoryStore(), MovableClock(), classes=[Broken])
     words = "broken failed to check its arguments (ZeroDivisionError). Nothing was done."
-    assert registry.validate("broken", {"rate": 0}) == words
+    assert functions.validate("broken", {"rate": 0}) == words
     assert "ZeroDivisionError" in caplog.text
 
 
@@ -264,6 +265,36 @@ def test_facts_for_prompts_are_gathered_and_a_failing_one_is_left_out(
     told = functions.prompt_context(names, user_id="u", project_id="p", agent_id="a", thread_id="t")
     assert told == ["Project p."]
     assert "fails" in caplog.text
+
+
+def test_facts_that_take_too_long_hold_no_prompt_up(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    over = threading.Event()
+
+    class Hangs(Probe):
+        name = "hangs"
+
+        def prompt_context(self) -> str:
+            over.wait(60)
+            return "Too late."
+
+    class Tells(Probe):
+        name = "tells"
+
+        def prompt_context(self) -> str:
+            return "In time."
+
+    monkeypatch.setattr("parley.tools.registry.FACTS_SECONDS", 0.05)
+    functions = FunctionRegistry(MemoryStore(), MovableClock(), classes=[Hangs, Tells])
+    try:
+        told = functions.prompt_context(
+            ["hangs", "tells"], user_id="u", project_id="p", agent_id="a", thread_id="t"
+        )
+    finally:
+        over.set()
+    assert told == ["In time."]
+    assert "prompt_context of hangs: left out" in caplog.text
 
 
 class Colour(Enum):

@@ -10,6 +10,7 @@ import importlib
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -28,6 +29,7 @@ from parley.tools.settling import settle_functions
 from parley.tools.validation import validation_failed
 from parley.turns.documents import Documents
 from parley.turns.files import ProjectFiles
+from parley.turns.function_call import wait_for
 from parley.turns.function_ports import FunctionCall, FunctionOutcome, FunctionSpec, RemoteCall
 from parley.turns.knowledge import ProjectKnowledge
 from parley.turns.knowledge_ports import Knowledge
@@ -35,6 +37,8 @@ from parley.turns.model_ports import Image, ImageMakers, ImageOptions
 from parley.turns.ports import Blobs, Clock, Store
 
 ENTRY_POINTS = "parley.functions"
+FACTS_SECONDS = 5.0
+"""How long a prompt waits for what a class wants said in it."""
 _LOG = logging.getLogger("parley.functions")
 
 
@@ -160,25 +164,32 @@ class FunctionRegistry:
     def prompt_context(
         self, class_names: Iterable[str], *, user_id: str, project_id: str, agent_id: str, thread_id: str
     ) -> list[str]:
-        """What the classes want every prompt that offers them to say. One that fails says nothing."""
+        """What the classes want every prompt that offers them to say. One that fails or is too slow says nothing."""
         paragraphs: list[str] = []
         for name in dict.fromkeys(class_names):
             function = self.classes().get(name)
             if function is None or function.prompt_context is Function.prompt_context:
                 continue
             call = FunctionCall(name, {}, user_id, project_id, agent_id, thread_id, idempotency_key="")
-            try:
-                paragraph = clean_content(function(self._context(function, call)).prompt_context())
-            except ParleyError:
-                raise
-            except BaseException as error:  # facts that cannot be read must not stop a turn
-                if isinstance(error, KeyboardInterrupt) or not _raised_by_a_function(error):
-                    raise
-                _LOG.exception("prompt_context of %s failed", name)
-                continue
-            if paragraph:
-                paragraphs.append(paragraph)
+            facts = partial(self._facts, function, call)
+            # Never asked whether to go on: it is over before a person could want it to be.
+            told = wait_for(facts, name, FACTS_SECONDS, FACTS_SECONDS, lambda: True)
+            if not told.ok:
+                _LOG.warning("prompt_context of %s: left out. %s", name, told.content)
+            elif told.content:
+                paragraphs.append(told.content)
         return paragraphs
+
+    def _facts(self, function: type[Function], call: FunctionCall) -> FunctionOutcome:
+        try:
+            return FunctionOutcome(clean_content(function(self._context(function, call)).prompt_context()))
+        except ParleyError:
+            raise
+        except BaseException as error:  # facts that cannot be read must not stop a turn
+            if not _raised_by_a_function(error):
+                raise
+            _LOG.exception("prompt_context of %s failed", call.class_name)
+            return FunctionOutcome("")
 
     def _context(self, function: type[Function], call: FunctionCall) -> FunctionContext:
         return FunctionContext(
