@@ -1,5 +1,6 @@
 import io
 import json
+import time
 
 import httpx
 import pytest
@@ -11,6 +12,7 @@ from parley.cli.failure import CommandFailed, Refused, Unreachable
 from parley.cli.feed import Feed
 from parley.cli.terminal import Terminal, clean, shortened, terminal_for
 from parley.cli.transcript import Transcript
+from parley.embedded.issuer import LocalIssuer
 
 TOKEN = "x.eyJzdWIiOiAiZGV2In0.y"  # {"sub": "dev"}
 THREAD = Thread("demo", "t-1")
@@ -411,6 +413,12 @@ def test_the_version_is_told(capsys):
         cli.main(["--version"])
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith("parley ")
+
+
+def test_a_token_of_the_data_folder_goes_to_no_other_machine(tmp_path, capsys):
+    LocalIssuer(tmp_path, time.time)
+    assert cli.main(["agents", "--url", "http://agents.example", "--data", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == "parley: --url needs --token: a token that the server's issuer gave\n"
 
 
 def test_a_url_without_a_token_is_a_wrong_call(tmp_path, capsys):

@@ -160,7 +160,7 @@ def reason(response: httpx.Response) -> str:
 
 def _token_of_folder(arguments: argparse.Namespace) -> str:
     """Without `--token`, a server on this machine may still be one whose key lies in the data folder."""
-    if not (arguments.data / "issuer.pem").exists():
+    if not on_this_machine(arguments.url) or not (arguments.data / "issuer.pem").exists():
         raise CommandFailed("--url needs --token: a token that the server's issuer gave", status=2)
     return LocalIssuer(arguments.data, time.time).issue(arguments.user)
 
