@@ -113,6 +113,10 @@ function blockOf(token, links) {
     table.replaceWith(frame);
     frame.append(table);
   }
+  for (const list of clean.querySelectorAll("ol")) {
+    const digits = String(list.start + list.children.length - 1).length;
+    if (digits > 1) list.classList.add(`digits-${Math.min(digits, 5)}`);
+  }
   return [...clean.childNodes];
 }
 

@@ -24,6 +24,8 @@ const OTHERWISE = {
   reject: "Until this is decided, no other message is accepted.",
 };
 const SOON = 300;
+// How the API begins what it says of edited arguments.
+const REFUSED = /^arguments: (Validation failed: )?/;
 
 export class ProposalCard {
   // proposal: as conversation.js has it. tools: { decide(proposal, body) → answer or throws, schema(), policy(), now(),
@@ -163,9 +165,11 @@ export class ProposalCard {
     } catch (error) {
       this.deciding = false;
       this.lock(false);
-      if (this.pressed) (this.form?.node ?? this.area).querySelector("input, textarea, select, button")?.focus();
-      this.error.textContent = error.status === 404 ? "This does not wait for you any more." : error.message;
+      this.error.textContent = error.status === 404 ? "This does not wait for you any more." : error.message.replace(REFUSED, "");
       this.form?.mark(error.message);
+      const place = this.form?.node ?? this.area;
+      const wrong = place.querySelector("[aria-invalid=true]") ?? place.querySelector("input, textarea, select, button");
+      if (this.pressed) wrong?.focus();
       return;
     }
     this.deciding = false;

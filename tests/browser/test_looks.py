@@ -146,3 +146,46 @@ def test_a_conversation_of_which_one_action_was_decided_still_needs_approval(
     card(page).get_by_role("button", name="Cancel", exact=True).click()
     at_rest(page)
     expect(state).to_have_text("now")
+
+
+def test_the_numbers_of_a_long_list_are_within_their_turn(page: Page, server: Server) -> None:
+    lists = {"9": 0, "95": 10, "2024": 1, "123456789": 1}
+    items = ["\n".join(f"{int(start) + n}. item" for n in range(more + 1)) for start, more in lists.items()]
+    put_agent(server, "lists", settings={"script": [{"text": "\n\nand\n\n".join(items) + "\n\nThe end."}]})
+    begin(page, server, "lists")
+    write(page, "go")
+    said(page, "The end.")
+    # Where the marks begin cannot be asked: how wide their text is, can.
+    room = page.locator("#log .prose > ol").evaluate_all(
+        """lists => lists.map((list) => {
+          const pen = document.createElement("canvas").getContext("2d");
+          pen.font = getComputedStyle(list).font;
+          const last = `${list.start + list.children.length - 1}. `;
+          return parseFloat(getComputedStyle(list).paddingLeft) - pen.measureText(last).width;
+        })"""
+    )
+    assert len(room) == len(lists)
+    assert all(left >= 0 for left in room), room
+
+
+def test_a_question_goes_with_the_view_that_asked_it(page: Page, server: Server) -> None:
+    page.goto(f"{server.url}/#/files")
+    page.goto(f"{server.url}/#/knowledge")
+    page.get_by_role("button", name="Remove returns-policy.md").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.go_back()
+    expect(page.locator("#title")).to_have_text("Files")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.go_forward()
+    expect(page.get_by_role("button", name="Remove returns-policy.md")).to_be_visible()
+
+
+def test_an_argument_that_was_refused_has_the_focus_and_a_plain_reason(page: Page, server: Server) -> None:
+    begin(page, server)
+    write(page, "Please refund order A-1003")
+    card(page).get_by_role("button", name="Edit the arguments").click()
+    amount = card(page).get_by_role("textbox", name="Amount")
+    amount.fill("a lot")
+    amount.press("Enter")
+    expect(card(page).get_by_role("alert")).to_have_text("amount must be a number")
+    expect(amount).to_be_focused()

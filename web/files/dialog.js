@@ -17,7 +17,11 @@ export function ask(title, words, yes) {
       element("p", { id: "ask-words" }, words),
       element("div", { class: "buttons" }, no, button(yes, () => done(true), { class: "button danger" })),
     );
+    // Whoever goes back has left the question, too.
+    const leave = () => done(false);
+    window.addEventListener("hashchange", leave);
     dialog.addEventListener("close", () => {
+      window.removeEventListener("hashchange", leave);
       resolve(false);
       dialog.remove();
     });

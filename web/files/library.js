@@ -71,7 +71,7 @@ export class Library {
       element(
         "table",
         {},
-        element("thead", {}, element("tr", {}, ...["Name", "Size", "Changed", ""].map(heading))),
+        element("thead", {}, element("tr", {}, heading("Name"), heading("Size", "number"), heading("Changed"), heading(""))),
         this.rows,
       ),
     );
@@ -194,6 +194,6 @@ export class Library {
   }
 }
 
-function heading(words) {
-  return element("th", { scope: "col" }, words || element("span", { class: "visually-hidden" }, "Actions"));
+function heading(words, kind) {
+  return element("th", { scope: "col", class: kind }, words || element("span", { class: "visually-hidden" }, "Actions"));
 }
