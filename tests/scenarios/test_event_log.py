@@ -150,3 +150,43 @@ def test_events_whose_time_is_over_are_deleted_and_the_log_goes_on_behind_them(e
     )
     assert system.frames[-1]["data"]["type"] == "events_expired"
     assert system.frames[-1]["data"]["oldest"] == oldest
+
+
+def test_events_that_expire_while_an_action_waits_leave_their_numbers_to_nobody_else(
+    embedded: System,
+) -> None:
+    system = embedded
+    system.change_settings(event_retention_seconds=DAY)
+    noting = agent_function(Note, requires_user_confirmation=True)
+    call = {"when": "task", "tool_calls": [{"name": "note", "arguments": {"text": "milk"}}]}
+    asks = {"functions": [noting], "confirmation_seconds": 30 * int(DAY)}
+    system.agent("helper", **asks, script=[call, {"when": "task", "text": REPLY}])
+    subagent = {
+        "name": "hand_over",
+        "parameters": {"type": "object", "properties": {}},
+        "implementation": {"kind": "subagent", "subagent_id": "helper", "subagent_user_message": "task"},
+    }
+    both = [{"name": "note", "arguments": {"text": "bread"}}, {"name": "hand_over", "arguments": {}}]
+    script = [{"when": "note", "tool_calls": both}, {"when": "note", "text": REPLY}]
+    agent = system.agent(functions=[noting, subagent], confirmation_seconds=30 * int(DAY), script=script)
+    thread = system.start("note", agent)
+    proposals = system.pending(thread, 2)
+    shown_before = system.events(thread)
+    for left, proposal in ((1, proposals[1]), (0, proposals[0])):
+        system.clock.advance(10 * DAY)
+        system.listen(f"c-{left}")
+        assert system.decide(proposal, True)["outcome"] == "applied"
+        if left:  # the subagent's; its answer goes to the agent above
+            system.wait_until(lambda: named_of(system.frames).count("ToolResponse") == 2, "it goes on")
+    system.rest(thread, turns=1)
+    pushed = {frame["seq"]: frame for frame in system.frames if "seq" in frame}
+    assert len(pushed) == sum("seq" in frame for frame in system.frames)
+    seqs = [event["seq"] for event in shown_before] + sorted(pushed)
+    assert seqs == list(range(1, len(seqs) + 1))
+    names = named_of(system.frames)
+    assert (names.count("ActionConfirmed"), names.count("ThreadEnd")) == (2, 1)
+
+
+def named_of(frames: Sequence[dict[str, Any]]) -> list[str]:
+    """The names of frames."""
+    return [frame["event"] for frame in frames]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parley.domain.errors import Gone
 from parley.domain.events import EventName, NewEvent
 from parley.turns.event_log import EventLog
 from parley.turns.read_events import events_after
@@ -179,4 +180,18 @@ def test_a_reader_who_meets_the_first_event_being_written_is_not_told_that_it_ex
     store: Any = _MeetsTheFirstEvent(world)
     found = events_after(replace(world.runtime, store=store), world.conversation(), 0, 10)
     assert [event.seq for event in found] == [1]
+    forget(world)
+
+
+def test_a_reader_is_told_of_a_hole_that_expired_between_what_is_kept(world: World) -> None:
+    log = a_log(world)
+    for name in "abc":
+        log.append(an_event(name))
+    conversation = world.conversation()
+    world.store.delete(f"THREAD#{world.thread_id}", "EVENT#000000000002")
+    assert [event.seq for event in events_after(world.runtime, conversation, 0, 10)] == [1]
+    with pytest.raises(Gone) as told:
+        events_after(world.runtime, conversation, 1, 10)
+    assert told.value.details["oldest"] == 3
+    assert [event.seq for event in events_after(world.runtime, conversation, 2, 10)] == [3]
     forget(world)

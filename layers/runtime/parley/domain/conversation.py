@@ -87,7 +87,8 @@ class OpenProposal(Value):
     """A proposal of the current turn, anywhere in the tree. Undecided while ``outcome`` is None.
 
     ``token`` is set while the state machine waits on it, ``order`` is that of the task that waits: an older one
-    changes nothing. ``decision`` is the sort key of the decision's body.
+    changes nothing. ``decision`` is the sort key of the decision's body. ``shown_seq`` is how far the event log had
+    come when the proposal was shown, ``shown_at`` when that was.
     """
 
     proposal_id: str
@@ -98,6 +99,8 @@ class OpenProposal(Value):
     expires_at: float
     outcome: Outcome | None = None
     decision: str | None = None
+    shown_seq: int = 0
+    shown_at: float = 0.0
 
 
 class RunRecord(Value):

@@ -94,7 +94,8 @@ def propose(
     known = registered.proposal(proposal.proposal_id)
     if known is None or proposal.order < known.order:
         raise StaleRun(f"a later task waits for the decision on {proposal.proposal_id}")
-    fresh = known.but(token=proposal.token, order=proposal.order)
+    shown = {"shown_seq": proposal.shown_seq, "shown_at": proposal.shown_at}
+    fresh = known.but(token=proposal.token, order=proposal.order, **shown)
     return registered.but(
         proposals=tuple(fresh if entry is known else entry for entry in registered.proposals)
     )

@@ -43,6 +43,7 @@ def await_confirmation(runtime: Runtime, task: Task) -> dict[str, Any]:
     )
     run_id = task.run.run_id
     entry = open_proposal(proposal, task.token, task.order)
+    entry = entry.but(shown_seq=log.last_seq, shown_at=runtime.clock.now())
     turn = opened.scope.conversation.turn
     conversation = conversations.change(
         runtime, run_id.thread_id, lambda c: propose(c, run_id, turn, entry), known=opened.scope.stored

@@ -93,7 +93,7 @@ class EventLog:
         self._ended = conversation.turns
         self._latest = conversation.turns
         self._speaks: dict[str, int] = {}
-        self._last = max(conversation.last_seq, start or 0)
+        self._last = max(conversation.last_seq, start or 0, *self._before_a_long_wait())
         if rerun or start is None:
             self._read_tail(rerun=rerun)
 
@@ -127,7 +127,7 @@ class EventLog:
                 self._partition,
                 keys.event(first),
                 to_json(logged, inf_nan_mode="null").decode(),
-                expires_at=int(now + self._runtime.settings.event_retention_seconds),
+                expires_at=self._expiry(now),
             )
             try:
                 put_body(self._runtime, item, if_version=0)
@@ -140,6 +140,16 @@ class EventLog:
             self._note(first, logged)
             publish.push(self._runtime, as_events(self._conversation, first, logged))
             return
+
+    def _before_a_long_wait(self) -> list[int]:
+        """How far the log had come before waits so long that what lay behind ``start`` may have expired meanwhile."""
+        old = self._runtime.clock.now() - self._runtime.settings.event_retention_seconds / 2
+        return [entry.shown_seq for entry in self._conversation.proposals if entry.shown_at < old]
+
+    def _expiry(self, now: float) -> int:
+        """Counted from the end of the longest wait: what is logged before it must not expire within the turn."""
+        waits = [entry.expires_at for entry in self._conversation.proposals if entry.outcome is None]
+        return int(max([now, *waits]) + self._runtime.settings.event_retention_seconds)
 
     def _require_in_time(self, events: Sequence[NewEvent]) -> None:
         late = any(event_id in self._known for event_id in self._until)

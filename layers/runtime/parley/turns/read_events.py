@@ -96,7 +96,14 @@ def events_after(runtime: Runtime, conversation: Conversation, after: int, limit
             if found and size + len(body) > PAGE_BYTES:
                 return found
             size += len(body)
-            events = as_events(conversation, first_seq(item), parse_events(body))
+            first = first_seq(item)
+            if (
+                first > (found[-1].seq if found else after) + 1
+            ):  # what waited for a person outlives its neighbours
+                if found:
+                    return found
+                raise _gone(first)
+            events = as_events(conversation, first, parse_events(body))
             found += [event for event in events if event.seq > after]
             if len(found) >= limit:
                 return found[:limit]
@@ -116,5 +123,9 @@ def _item_before(runtime: Runtime, conversation: Conversation, after: int) -> st
     oldest = runtime.store.query(partition, keys.EVENTS, limit=1)
     start = first_seq(oldest[0]) if oldest else conversation.last_seq + 1
     if start > after + 1:  # else they were written since the look before
-        raise Gone("events_expired", f"Events before {start} are no longer kept.", oldest=start)
+        raise _gone(start)
     return None
+
+
+def _gone(start: int) -> Gone:
+    return Gone("events_expired", f"Events before {start} are no longer kept.", oldest=start)

@@ -1,8 +1,8 @@
 """Values in the store: JSON in and out, bodies too large for an item kept as blobs.
 
 A body over ``Settings.inline_limit`` is put into the blobs first, under a key of its own, and the item holds
-``{"$blob": key}``; readers see the whole value either way. The blobs of items whose time will be over lie below
-``EXPIRING``, so that a rule of the bucket can take them too.
+``{"$blob": key}``; readers see the whole value either way. The blobs of items that are kept as long as events are
+lie below ``EXPIRING``, so that a rule of the bucket can take them too; it knows that one length of time.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def put_body(runtime: Runtime, item: Item, *, if_version: int | None) -> Item:
     """Store an item of any body size. Raises ConditionFailed."""
     encoded = item.body.encode()
     if len(encoded) > runtime.settings.inline_limit:
-        folder = "items/" if item.expires_at is None else EXPIRING
+        latest = runtime.clock.now() + runtime.settings.event_retention_seconds
+        folder = EXPIRING if item.expires_at is not None and item.expires_at <= latest else "items/"
         key = f"{folder}{item.partition}/{item.sort}/{uuid.uuid4().hex}"
         runtime.blobs.put(key, encoded, content_type="application/json")
         item = replace(item, body=json.dumps({"$blob": key}, separators=(",", ":")))
