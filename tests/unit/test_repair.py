@@ -12,6 +12,7 @@ from parley.domain.conversation import DEAD_ATTEMPTS, WATCHDOG_SECONDS, Run, Run
 from parley.turns import conversations
 from parley.turns.ports import ExecutionStatus, IndexKey, Item
 from parley.turns.repair import repair_due, repair_execution
+from parley.wiring import use
 from tests.faults.world import World
 
 
@@ -39,13 +40,15 @@ def test_an_idle_run_that_cannot_read_its_mailbox_is_not_started_at_once_for_eve
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     world = World()
-    world.begin()
-    monkeypatch.setattr(world.orchestrator, "status", lambda name: ExecutionStatus.FAILED)
-    run = Run(generation=1, attempt=1, turns_per_run=3, inactivity_seconds=60, started_at=0.0)
-    for attempt in range(1, 10):
-        idle = world.conversation().but(run=run.but(attempt=attempt, status=RunStatus.RUNNING), inbox=())
-        stored = conversations.find(world.runtime, idle.thread_id)
-        assert stored is not None
-        conversations.save(world.runtime, idle, if_version=stored.version)
-        done = repair_execution(world.runtime, keys.execution_name(*idle.run_id))
-        assert done.restarted == (attempt <= DEAD_ATTEMPTS)
+    world.resources.callback(use, None)
+    with world.resources:  # it never comes to rest, which ``close`` would wait for
+        world.begin()
+        monkeypatch.setattr(world.orchestrator, "status", lambda name: ExecutionStatus.FAILED)
+        run = Run(generation=1, attempt=1, turns_per_run=3, inactivity_seconds=60, started_at=0.0)
+        for attempt in range(1, 10):
+            idle = world.conversation().but(run=run.but(attempt=attempt, status=RunStatus.RUNNING), inbox=())
+            stored = conversations.find(world.runtime, idle.thread_id)
+            assert stored is not None
+            conversations.save(world.runtime, idle, if_version=stored.version)
+            done = repair_execution(world.runtime, keys.execution_name(*idle.run_id))
+            assert done.restarted == (attempt <= DEAD_ATTEMPTS)
