@@ -113,6 +113,11 @@ function blockOf(token, links) {
     table.replaceWith(frame);
     frame.append(table);
   }
+  // Code within a list or a quotation.
+  for (const block of clean.querySelectorAll("pre")) {
+    const lang = block.querySelector("code")?.className.replace(/^language-/, "");
+    block.replaceWith(codeBlock({ text: block.textContent.replace(/\n$/, ""), lang }));
+  }
   for (const list of clean.querySelectorAll("ol")) {
     const digits = String(list.start + list.children.length - 1).length;
     if (digits > 1) list.classList.add(`digits-${Math.min(digits, 5)}`);

@@ -189,3 +189,16 @@ def test_an_argument_that_was_refused_has_the_focus_and_a_plain_reason(page: Pag
     amount.press("Enter")
     expect(card(page).get_by_role("alert")).to_have_text("amount must be a number")
     expect(amount).to_be_focused()
+
+
+def test_code_within_a_list_or_a_quotation_is_code_that_can_be_copied(page: Page, server: Server) -> None:
+    text = "1. first\n\n   ```sh\n   ls <b>\n   ```\n2. second\n\n> ```py\n> x = 1\n> ```\n\nThe end."
+    put_agent(server, "code", settings={"script": [{"text": text}]})
+    begin(page, server, "code")
+    write(page, "go")
+    said(page, "The end.")
+    for within, words in (("li", "ls <b>"), ("blockquote", "x = 1")):
+        block = page.locator(f".prose {within} figure.code")
+        expect(block.locator("code")).to_have_text(words)
+        expect(block.get_by_role("button", name="Copy this code")).to_be_visible()
+    expect(page.locator(".prose li figcaption")).to_contain_text("sh")
