@@ -10,6 +10,8 @@ import pytest
 from parley.cli import main as cli
 from parley.cli.api import Api
 from parley.cli.failure import CommandFailed
+from parley.cli.inspect import table
+from parley.cli.terminal import Terminal
 from parley.tools.hosts import on_this_machine
 
 NO_TEXT = "\udcff"
@@ -112,3 +114,13 @@ def test_a_local_server_is_reached_though_the_environment_names_a_proxy(monkeypa
 
 def _no_socks(**options):
     raise ImportError("no SOCKS here")
+
+
+def test_a_row_of_a_table_is_one_line_whatever_a_model_put_into_its_cells() -> None:
+    out = io.StringIO()
+    table(
+        Terminal(out, colours=False),
+        ["id", "question"],
+        [["1", "Refund?\nid 2  Nothing\t\x1b[2J"], ["2", "Really?"]],
+    )
+    assert out.getvalue().splitlines() == ["id  question", "1   Refund? id 2 Nothing [2J", "2   Really?"]

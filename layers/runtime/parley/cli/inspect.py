@@ -115,8 +115,8 @@ def _field(terminal: Terminal, name: str, value: object) -> None:
 
 
 def table(terminal: Terminal, heads: list[str], rows: list[list[str]]) -> None:
-    """Print columns, each as wide as its widest cell."""
-    cells = [heads, *([shortened(clean(cell), 100) for cell in row] for row in rows)]
+    """Print columns, each as wide as its widest cell. A row is a line, whatever stands in its cells."""
+    cells = [heads, *([shortened(" ".join(clean(cell).split()), 100) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
     for number, row in enumerate(cells):
         text = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -175,7 +175,7 @@ class FunctionRegistry:
             # Never asked whether to go on: it is over before a person could want it to be.
             told = wait_for(facts, name, FACTS_SECONDS, FACTS_SECONDS, lambda: True)
             if not told.ok:
-                _LOG.warning("prompt_context of %s: left out. %s", name, told.content)
+                _LOG.warning("prompt_context of %s took more than %g s: left out", name, FACTS_SECONDS)
             elif told.content:
                 paragraphs.append(told.content)
         return paragraphs
