@@ -71,6 +71,27 @@ class _Nothing:
         return iter(())
 
 
+def test_every_read_of_the_table_sees_the_last_write(client: Any, dynamo: DynamoStore) -> None:
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    def note(params: dict[str, Any], model: Any, **_: Any) -> None:
+        asked.append((model.name, params))
+
+    dynamo.put(Item("p", "s", "{}", due=IndexKey("DUE", "1")), if_version=0)
+    client.meta.events.register("provide-client-params.dynamodb", note)
+    try:
+        assert dynamo.get("p", "s")
+        assert dynamo.query("p", "")
+        assert dynamo.query_index("due", "DUE")
+    finally:
+        client.meta.events.unregister("provide-client-params.dynamodb", note)
+    assert [name for name, _ in asked] == ["GetItem", "Query", "Query", "BatchGetItem"]
+    (_, get), (_, query), (_, index), (_, batch) = asked
+    (of_table,) = batch["RequestItems"].values()
+    assert [read["ConsistentRead"] for read in (get, query, of_table)] == [True] * 3
+    assert "ConsistentRead" not in index  # DynamoDB has none of a global index
+
+
 def test_a_put_whose_answer_was_lost_is_a_success(
     client: Any, dynamo: DynamoStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -174,8 +174,7 @@ class DynamoStore:
             answer = self._client.update_item(
                 TableName=self._table,
                 Key=key(item.partition, item.sort),
-                UpdateExpression=f"SET {', '.join(sets)}"
-                + (f" REMOVE {', '.join(removed)}" if removed else ""),
+                UpdateExpression=expression,
                 ExpressionAttributeValues=values,
                 ReturnValues="UPDATED_NEW",
             )
