@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.domain.errors import Gone
+from parley.domain.errors import Gone, StaleRun
 from parley.domain.events import EventName, NewEvent
 from parley.turns.event_log import EventLog
 from parley.turns.read_events import events_after
@@ -194,4 +194,14 @@ def test_a_reader_is_told_of_a_hole_that_expired_between_what_is_kept(world: Wor
         events_after(world.runtime, conversation, 1, 10)
     assert told.value.details["oldest"] == 3
     assert [event.seq for event in events_after(world.runtime, conversation, 2, 10)] == [3]
+    forget(world)
+
+
+def test_a_writer_is_too_late_once_the_answer_that_it_works_for_is_there(world: World) -> None:
+    late = EventLog(world.runtime, world.conversation(), rerun=False, until=["answer"])
+    late.append(an_event("in time"))
+    a_log(world).append(an_event("answer"))
+    with pytest.raises(StaleRun):
+        late.append(an_event("late"))
+    assert ids(world) == ["in time", "answer"]
     forget(world)
