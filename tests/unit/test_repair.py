@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from parley.domain import keys
 from parley.domain.conversation import DEAD_ATTEMPTS, WATCHDOG_SECONDS, Run, RunStatus
-from parley.turns import conversations
+from parley.turns import conversations, repair
 from parley.turns.ports import ExecutionStatus, IndexKey, Item
-from parley.turns.repair import repair_due, repair_execution
+from parley.turns.repair import Repaired, repair_due, repair_execution
 from parley.wiring import use
 from tests.faults.world import World
 
@@ -52,3 +52,21 @@ def test_an_idle_run_that_cannot_read_its_mailbox_is_not_started_at_once_for_eve
             conversations.save(world.runtime, idle, if_version=stored.version)
             done = repair_execution(world.runtime, keys.execution_name(*idle.run_id))
             assert done.restarted == (attempt <= DEAD_ATTEMPTS)
+
+
+@pytest.mark.parametrize("step", [1, 0], ids=["one after the other", "all at one time"])
+def test_what_is_due_is_found_beyond_the_first_page_of_a_shard(
+    world: World, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    monkeypatch.setattr(repair, "PAGE", 2)
+    world.take_signals()
+    names = [f"broken-{number}" for number in range(5)]
+    for name in names:
+        due = IndexKey(keys.DUE_SHARDS[0], conversations.sortable(float(step * names.index(name))))
+        world.store.put(Item(keys.thread_partition(name), keys.CONVERSATION, "{}", due=due), if_version=0)
+    done = Repaired()
+    with pytest.raises(ValidationError):
+        repair_due(world.runtime, done)
+    assert done.failed == len(names)
+    for name in names:
+        world.store.delete(keys.thread_partition(name), keys.CONVERSATION)

@@ -79,13 +79,25 @@ def _due(runtime: Runtime, now: float) -> Iterator[Item]:
     until = conversations.sortable(now)
     first = int(now // 60) % len(keys.DUE_SHARDS)
     for shard in (*keys.DUE_SHARDS[first:], *keys.DUE_SHARDS[:first]):
-        after: str | None = None
-        while True:
-            items = runtime.store.query_index("due", shard, after=after, until=until, limit=PAGE)
-            yield from items
-            if len(items) < PAGE or items[-1].due is None:
-                break
-            after = items[-1].due.sort
+        yield from _due_in(runtime, shard, until)
+
+
+def _due_in(runtime: Runtime, shard: str, until: str) -> Iterator[Item]:
+    """Watchdog times are round, so many threads share one: a page that ends within an instant is followed by one
+    that begins with it.
+    """
+    after, limit, seen = None, PAGE, set[str]()
+    while True:
+        items = runtime.store.query_index("due", shard, after=after, until=until, limit=limit)
+        yield from (item for item in items if item.partition not in seen)
+        if len(items) < limit:
+            return
+        seen.update(item.partition for item in items)
+        times = sorted({item.due.sort for item in items if item.due})
+        if len(times) > 1:
+            after = times[-2]
+        else:
+            limit *= 2
 
 
 def repair_execution(runtime: Runtime, name: str, done: Repaired | None = None) -> Repaired:
