@@ -139,3 +139,27 @@ def test_a_late_result_cannot_move_an_execution_that_was_taken_over(make: Make) 
     gate.set()
     wait_until(lambda: old.at_rest() and stage.interpreter.at_rest())
     assert stage.interpreter.describe_execution("x").status == "ABORTED"
+
+
+def test_a_late_result_cannot_end_an_execution_that_another_owner_runs(make: Make) -> None:
+    gates = [threading.Event(), threading.Event()]
+    results = ["late", "in time"]
+    calls: list[int] = []
+
+    def function(name: str, payload: Any) -> Any:
+        mine = len(calls)
+        calls.append(mine)
+        gates[mine].wait(20)
+        return results[mine]
+
+    stage = make(flow(("T", call())), function)
+    stage.start()
+    wait_until(lambda: len(calls) == 1)
+    old = stage.interpreter
+    stage.open()
+    wait_until(lambda: len(calls) == 2)
+    gates[0].set()
+    wait_until(old.at_rest)
+    assert stage.interpreter.describe_execution("x").status == "RUNNING"
+    gates[1].set()
+    assert '"in time"' in str(stage.finish().output)
