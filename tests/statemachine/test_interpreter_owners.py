@@ -163,3 +163,14 @@ def test_a_late_result_cannot_end_an_execution_that_another_owner_runs(make: Mak
     assert stage.interpreter.describe_execution("x").status == "RUNNING"
     gates[1].set()
     assert '"in time"' in str(stage.finish().output)
+
+
+def test_a_machines_time_limit_counts_on_from_the_start_when_it_is_opened_again(make: Make) -> None:
+    stage = make({**flow(("Ask", wait_for_token("ask"))), "TimeoutSeconds": 60}, lambda name, payload: None)
+    stage.start()
+    stage.clock.advance(59)
+    assert stage.interpreter.describe_execution("x").status == "RUNNING"
+    stage.interpreter.close()
+    stage.open()
+    stage.clock.advance(1)
+    wait_until(lambda: stage.interpreter.describe_execution("x").status == "TIMED_OUT")
