@@ -86,9 +86,15 @@ def test_full_makes_the_value_and_its_name_durable(tmp_path: Path, monkeypatch: 
     assert synced == []
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), PermissionError(13, "denied")])
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        (OSError(28, "No space left on device"), "free some space"),
+        (PermissionError(13, "denied"), "make the folder and its files yours and writable"),
+    ],
+)
 def test_a_disk_that_refuses_is_a_storage_error_that_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, advice: str
 ) -> None:
     blobs = FolderBlobs(tmp_path)
     blobs.put("a", b"old")
@@ -98,7 +104,7 @@ def test_a_disk_that_refuses_is_a_storage_error_that_says_what_to_do(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", refuse)
-        with pytest.raises(StorageError, match="check the disk"):
+        with pytest.raises(StorageError, match=advice):
             blobs.put("a", b"new")
     assert blobs.get("a") == b"old"
     blobs.put("a", b"new")

@@ -86,7 +86,7 @@ def test_only_the_operator_makes_members(server, client):
     [
         ("/", "text/html; charset=utf-8"),
         ("/app.js", "text/javascript; charset=utf-8"),
-        ("/style.css", "text/css; charset=utf-8"),
+        ("/css/chat.css", "text/css; charset=utf-8"),
         ("/icon.svg", "image/svg+xml"),
     ],
 )
@@ -95,7 +95,7 @@ def test_the_page_comes_with_its_types_and_its_policy(server, path, kind):
     assert answer.status_code == 200
     assert answer.headers["content-type"] == kind
     policy = answer.headers["content-security-policy"]
-    assert "default-src 'self'" in policy
+    assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["referrer-policy"] == "no-referrer"

@@ -25,6 +25,7 @@ from botocore.compat import HTTPHeaders
 from botocore.loaders import Loader
 from moto import mock_aws
 from moto.core.config import DefaultConfig, default_user_config
+from moto.dynamodb.models import dynamodb_backends
 from moto.stepfunctions.parser.asl.component.common.retry import retrier_decl
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
 from moto.stepfunctions.parser.asl.component.state.wait.wait_function.wait_function import WaitFunction
@@ -118,6 +119,15 @@ class MockedAws:
         expiry = {"AttributeName": "expires_at", "Enabled": True}
         client.update_time_to_live(TableName=name, TimeToLiveSpecification=expiry)
         return name
+
+    def forget(self) -> None:
+        """End what runs and drop every item and execution: a query of moto's looks at all items of a table."""
+        _end_executions()
+        dynamodb_backends[ACCOUNT][REGION].tables[self.table].items.clear()
+        for machine in stepfunctions_parser_backends[ACCOUNT][REGION].state_machines:
+            machine.executions.clear()
+        self.frames.clear()
+        self.invocations.clear()
 
     def running(self) -> list[str]:
         """Names of the executions that still run."""

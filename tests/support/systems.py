@@ -311,4 +311,5 @@ def aws_system(account: Account, project: str) -> Iterator[System]:
         account.clock.advance(10 * HELD)
         for name in system.orchestrator.names:
             system.orchestrator.stop(name, "the test is over")
+        account.aws.forget()
         wiring.use(None)
