@@ -39,7 +39,7 @@ from tests.support.moto_aws import MockedAws
 
 Backend = Literal["embedded", "aws"]
 BACKENDS: tuple[Backend, ...] = ("embedded", "aws")
-HELD = 60.0
+HELD = 50.0
 """Seconds that a held model thinks: less than any time-out of the state machine."""
 PATIENCE = 30.0
 """Real seconds after which a condition that does not come true fails its test."""
