@@ -186,6 +186,8 @@ def smoothness(context: BrowserContext, link: str, url: str, thread: str) -> Non
     print(row(f"{CHUNKS_PER_SECOND} chunks/s behind {MESSAGES} messages", streamed(page)))
     print(row("scrolling from the end to the beginning", scrolled(page)))
     print(row(f"{CHUNKS_PER_SECOND} chunks/s, all messages on the page", streamed(page)))
+    page.wait_for_timeout(1000)
+    print(row("scrolling, all messages on the page", scrolled(page)))
 
 
 def main() -> None:
