@@ -73,7 +73,10 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--every", type=int, default=1, metavar="K")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--aws", action="store_true")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if unknown := [name for name in options.wanted if ":" not in name and name not in SCENARIOS]:
+        parser.error(f"no scenario is called {', '.join(unknown)}; there are {', '.join(SCENARIOS)}")
+    return options
 
 
 def _trace(text: str) -> int:
