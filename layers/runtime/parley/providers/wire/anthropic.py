@@ -7,7 +7,6 @@ SDK parses, and https://docs.claude.com/en/docs/build-with-claude/streaming. Req
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,8 +17,9 @@ from parley.domain.messages import Usage
 from parley.providers.wire.anthropic_request import encode, path
 from parley.providers.wire.block_order import BlockOrder
 from parley.providers.wire.failures import error_for_status, error_in_stream, read_json, retry_after
+from parley.providers.wire.ndjson import object_in
 from parley.providers.wire.shapes import as_count, as_list, as_object
-from parley.providers.wire.sse import decode_events
+from parley.providers.wire.sse import decode_events, json_or_lines
 from parley.turns.model_ports import Delta, Finish, TextDelta, ToolArgumentsDelta, ToolCallStart
 
 __all__ = ["decode_error", "decode_stream", "encode", "path"]
@@ -63,27 +63,14 @@ def decode_stream(lines: Iterable[str]) -> Iterator[Delta]:
 
 def _events(lines: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Kind and content of each event. A body that is one JSON object is one event (an error, a whole message)."""
-    source = iter(lines)
-    for first in source:
-        if not first.strip():
-            continue
-        source = itertools.chain([first], source)
-        if first.lstrip().startswith("{"):
-            event = _object("\n".join(source))
-            yield str(event.get("type") or ""), event
-            return
-        break
-    for sent in decode_events(source):
+    whole, lines = json_or_lines(lines)
+    if whole:
+        event = object_in(whole)
+        yield str(event.get("type") or ""), event
+    for sent in decode_events(lines):
         if sent.data.strip():
-            event = _object(sent.data)
+            event = object_in(sent.data)
             yield str(event.get("type") or sent.event), event
-
-
-def _object(text: str) -> dict[str, Any]:
-    value = read_json(text)
-    if not isinstance(value, dict):
-        raise StreamCut("the provider sent something that is not a JSON object")
-    return value
 
 
 @dataclass(slots=True)

@@ -7,7 +7,6 @@ https://platform.openai.com/docs/api-reference/chat. How call deltas join is in 
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +20,7 @@ from parley.providers.wire.ndjson import object_in
 from parley.providers.wire.openai_errors import decode_error, stream_error
 from parley.providers.wire.reasoning import Reasoning
 from parley.providers.wire.shapes import as_count, as_list, as_object
-from parley.providers.wire.sse import decode_events
+from parley.providers.wire.sse import decode_events, json_or_lines
 from parley.providers.wire.tool_call_slots import ToolCallSlots
 from parley.turns.model_ports import Delta, Finish, TextDelta
 
@@ -156,16 +155,10 @@ def decode_stream(lines: Iterable[str], *, keep: str = "") -> Iterator[Delta]:
 
 def _chunks(lines: Iterable[str]) -> Iterator[dict[str, Any] | None]:
     """The stream's JSON objects, and None for ``[DONE]``. A body that is one JSON object is one chunk."""
-    source = (line for line in lines)
-    for first in source:
-        if not first.strip():
-            continue
-        source = itertools.chain([first], source)  # type: ignore[assignment]
-        if first.lstrip().startswith("{"):
-            yield object_in("\n".join(source))
-            return
-        break
-    for event in decode_events(source):
+    whole, lines = json_or_lines(lines)
+    if whole:
+        yield object_in(whole)
+    for event in decode_events(lines):
         if event.data.strip() == "[DONE]":
             yield None
             return

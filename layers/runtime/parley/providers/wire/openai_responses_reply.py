@@ -7,16 +7,16 @@ https://platform.openai.com/docs/api-reference/responses-streaming.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from parley.domain.errors import ProviderError, StreamCut
 from parley.domain.messages import Usage
 from parley.providers.wire.block_order import BlockOrder
-from parley.providers.wire.failures import error_in_stream, read_json
+from parley.providers.wire.failures import error_in_stream
+from parley.providers.wire.ndjson import object_in
 from parley.providers.wire.shapes import as_count, as_list, as_object
-from parley.providers.wire.sse import decode_events
+from parley.providers.wire.sse import decode_events, json_or_lines
 from parley.turns.model_ports import Delta, Finish, TextDelta, ToolArgumentsDelta, ToolCallStart
 
 _REASONING = ("type", "id", "summary", "encrypted_content")
@@ -36,26 +36,14 @@ def decode_stream(lines: Iterable[str]) -> Iterator[Delta]:
 
 def _events(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
     """The events' data. A body that is one JSON object is a whole response, or an error."""
-    source = iter(lines)
-    for first in source:
-        if first.lstrip().startswith("{"):
-            whole = _object("\n".join(itertools.chain([first], source)))
-            error = whole.get("error")
-            yield {"type": "error", "error": error} if error else {"type": "response", "response": whole}
-            return
-        if first.strip():
-            source = itertools.chain([first], source)
-            break
-    for event in decode_events(source):
-        data = _object(event.data)
+    body, lines = json_or_lines(lines)
+    if body:
+        whole = object_in(body)
+        error = whole.get("error")
+        yield {"type": "error", "error": error} if error else {"type": "response", "response": whole}
+    for event in decode_events(lines):
+        data = object_in(event.data)
         yield data if data.get("type") else {"type": event.event} | data
-
-
-def _object(text: str) -> dict[str, Any]:
-    value = read_json(text)
-    if not isinstance(value, dict):
-        raise StreamCut("the provider sent something that is not a JSON object")
-    return value
 
 
 class _Reply:

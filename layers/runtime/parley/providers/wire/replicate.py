@@ -9,7 +9,6 @@ the official client and https://replicate.com/docs/reference/http.
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +23,7 @@ from parley.providers.wire.failures import error_for_status, error_in_stream, re
 from parley.providers.wire.ndjson import object_in
 from parley.providers.wire.protocol import FollowUp
 from parley.providers.wire.shapes import as_count, as_object
-from parley.providers.wire.sse import decode_events
+from parley.providers.wire.sse import decode_events, json_or_lines
 from parley.turns.model_ports import Delta, Finish, TextDelta
 
 POLL_SECONDS = 1.0
@@ -68,16 +67,11 @@ def _is_version(model: str) -> bool:
 
 def decode_stream(lines: Iterable[str]) -> Iterator[Delta | FollowUp]:
     """A prediction, or the events of one."""
-    source = iter(lines)
-    for first in source:
-        if not first.strip():
-            continue
-        source = itertools.chain([first], source)
-        if first.lstrip().startswith("{"):
-            yield from _prediction(object_in("\n".join(source)))
-            return
-        break
-    yield from _events(source)
+    whole, lines = json_or_lines(lines)
+    if whole:
+        yield from _prediction(object_in(whole))
+    else:
+        yield from _events(lines)
 
 
 def _prediction(prediction: dict[str, Any]) -> Iterator[Delta | FollowUp]:

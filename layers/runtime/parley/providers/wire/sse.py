@@ -1,4 +1,4 @@
-"""Bytes to lines, and lines to server-sent events.
+"""Bytes to lines, and lines to server-sent events, or to the one JSON text that came in their place.
 
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html. On purpose more lenient in one point:
 an event that the end of the stream cuts off behind a whole line is given out, because some servers leave out
@@ -8,6 +8,7 @@ the last blank line.
 from __future__ import annotations
 
 import codecs
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -80,3 +81,13 @@ def decode_events(lines: Iterable[str]) -> Iterator[ServerSentEvent]:
             event = value
     if data:
         yield ServerSentEvent("\n".join(data), event or "message")
+
+
+def json_or_lines(lines: Iterable[str]) -> tuple[str, Iterator[str]]:
+    """A body that is one JSON text (an error, a reply in one piece), or "" and the lines of an event stream."""
+    source = iter(lines)
+    for first in source:
+        if first.strip():
+            source = itertools.chain([first], source)
+            return ("\n".join(source), iter(())) if first.lstrip().startswith(("{", "[")) else ("", source)
+    return "", source

@@ -8,7 +8,6 @@ recorded from the official client and https://huggingface.github.io/text-generat
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
@@ -26,7 +25,7 @@ from parley.providers.wire.failures import (
 )
 from parley.providers.wire.ndjson import object_in
 from parley.providers.wire.shapes import as_count, as_object
-from parley.providers.wire.sse import decode_events
+from parley.providers.wire.sse import decode_events, json_or_lines
 from parley.turns.model_ports import Delta, Finish, TextDelta
 
 PARAMETERS = (
@@ -73,16 +72,11 @@ def encode(prompt: Prompt) -> dict[str, Any]:
 
 def decode_stream(lines: Iterable[str]) -> Iterator[Delta]:
     """Events to deltas; special tokens such as ``</s>`` are left out. The event with the whole text is the end."""
-    source = iter(lines)
-    for first in source:
-        if not first.strip():
-            continue
-        source = itertools.chain([first], source)
-        if first.lstrip().startswith(("{", "[")):
-            yield from _whole("\n".join(source))
-            return
-        break
-    for event in decode_events(source):
+    whole, lines = json_or_lines(lines)
+    if whole:
+        yield from _whole(whole)
+        return
+    for event in decode_events(lines):
         if not event.data.strip() or event.data.strip() == "[DONE]":
             continue
         chunk = object_in(event.data)
