@@ -85,6 +85,10 @@ sam-build: $(SAM_VENV)/.sam ## Build the Lambda packages alone
 		echo "sam build skipped: it needs python3.13, and there is none"; \
 	fi
 
+# ARGS: --seed N plays the same deaths again, --kills N, --conversations N, --folder F.
+kill: $(VENV)/.dev ## Kill a server fifty times under load, and see that nothing is lost
+	$(BIN)/python -m benchmarks.kill $(ARGS)
+
 bench: $(VENV)/.dev $(PAGE) ## Measure
 	$(BIN)/python -m benchmarks $(ARGS)
 
