@@ -160,10 +160,11 @@ def test_a_pass_ends_in_time_and_the_next_ones_reach_the_rest(
         embedded.clock.advance(PASS_SECONDS / 3)
 
     monkeypatch.setattr(rules, "examine", slow)
-    pass_by()
-    assert len(seen) == 3
-    pass_by()
-    pass_by()
+    for passes in (1, 2, 3):
+        pass_by()
+        assert len(seen) == 3 * passes
+        for thread in seen:
+            embedded.rest(thread, turns=1)
     assert len(set(seen)) == 9
 
 
