@@ -13,6 +13,8 @@ from tests.support.mcp_server import ToolServer, tool_server
 from tests.support.wire_server import WireServer, wire_server
 
 SECRET = "sk-0123456789"
+MAYBE = " It may or may not have acted."
+NOTHING = " Nothing was done."
 
 
 class Elsewhere:

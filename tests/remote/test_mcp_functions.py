@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
-import ssl
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,19 +14,15 @@ from starlette.responses import PlainTextResponse
 from parley.domain.agents import AgentFunction
 from parley.domain.errors import InvalidRequest
 from parley.domain.remote_functions import McpFunction
-from parley.tools import mcp_calls, mcp_transport
+from parley.tools import mcp_calls
 from parley.tools.hosts import HostRules
 from parley.tools.mcp_calls import Tool
 from parley.tools.remote import RemoteFunctions
 from parley.tools.settling import settle_functions
 from parley.turns.function_ports import FunctionOutcome
-from tests.remote.conftest import SECRET, Elsewhere
+from tests.remote.conftest import MAYBE, NOTHING, SECRET, Elsewhere
 from tests.support.mcp_server import ToolServer, tool_server
-from tests.support.tls import tls_server
 from tests.support.wire_server import Answer, WireServer
-
-MAYBE = " It may or may not have acted."
-NOTHING = " Nothing was done."
 
 
 def mcp(name: str, tools: ToolServer, tool: str, **facts: object) -> AgentFunction:
@@ -136,15 +130,6 @@ def test_an_older_server_is_understood_and_its_session_ended(elsewhere: Elsewher
         assert other.methods[-1] == "DELETE"
 
 
-def test_a_server_that_is_not_there_could_not_be_reached(elsewhere: Elsewhere) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    outcome = elsewhere().of("mcp", url=f"http://127.0.0.1:{port}/mcp", tool="weather")
-    assert outcome == FunctionOutcome(f"shop could not be reached.{NOTHING}", ok=False)
-    assert len(elsewhere.slept) == 2
-
-
 def refusal(code: int, message: str, status: int = 200) -> Answer:
     """An error of JSON-RPC, to any request: its id is put in when it is sent."""
     text = json.dumps({"jsonrpc": "2.0", "id": 0, "error": {"code": code, "message": message}})
@@ -176,39 +161,6 @@ def test_what_is_no_mcp_server_is_called_so(
     assert outcome.content.startswith(f"shop {words}"), outcome.content
     assert "hunter2" not in outcome.content
     assert "10.0.0.7" not in outcome.content
-
-
-def test_a_server_within_is_not_reached_by_a_public_name(tools: ToolServer) -> None:
-    port = tools.url.split(":")[2].split("/")[0]
-    hosts = HostRules(frozenset({"public"}), lambda host, port: ["127.0.0.1"])
-    outcome = Elsewhere(hosts)().of("mcp", url=f"https://shop.example.com:{port}/mcp", tool="weather")
-    assert outcome.content == f"shop has no public address, and those alone are allowed here.{NOTHING}"
-    assert tools.headers == []
-
-
-class HereInstead(HostRules):
-    """Lets every name through, to this machine."""
-
-    def addresses(self, host: str, port: int) -> list[str]:
-        """A first one that takes no connection, then the server's."""
-        return ["127.0.0.9", "127.0.0.1"]
-
-
-def test_the_connection_goes_to_the_address_that_was_looked_at_and_the_certificate_is_the_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with tls_server("shop.example.com", tmp_path) as server:
-        trusting = ssl.create_default_context(cafile=str(server.authority))
-        monkeypatch.setattr(mcp_transport, "tls_context", lambda: trusting)
-        elsewhere = Elsewhere(HereInstead(frozenset({"public"})))
-        outcome = elsewhere().of("mcp", url=f"https://shop.example.com:{server.port}/mcp", tool="weather")
-        assert outcome.content.startswith("shop failed: its server did not answer as an MCP server does.")
-        assert set(server.names) == {"shop.example.com"}
-        assert set(server.hosts) == {f"shop.example.com:{server.port}"}
-        asked = len(server.hosts)
-        other = elsewhere().of("mcp", url=f"https://bank.example.com:{server.port}/mcp", tool="weather")
-        assert other.content == f"shop could not be reached.{NOTHING}"
-        assert len(server.hosts) == asked
 
 
 @pytest.mark.parametrize("kind", [{"json_response": True}, {"stateless": True}])

@@ -20,7 +20,7 @@ from parley.turns.function_ports import LambdaInvoker
 from tests.support.mcp_server import ToolServer, tool_server
 from tests.support.soundness import CALL, REPLY, assert_sound, named, story, told
 from tests.support.systems import Account, System
-from tests.support.wire_server import Answer, WireServer, wire_server
+from tests.support.wire_server import Answer, WireServer, json_answer, wire_server
 
 JSON = {"content-type": "application/json"}
 SECRET = "sk-0123456789"
@@ -147,13 +147,9 @@ def call(name: str, **arguments: Any) -> dict[str, Any]:
     return {"name": name, "arguments": arguments}
 
 
-def answer(body: Any, status: int = 200, **more: Any) -> Answer:
-    return Answer((json.dumps(body).encode(),), status, JSON, **more)
-
-
 def test_functions_of_each_kind_answer_side_by_side(elsewhere: Elsewhere) -> None:
     system = elsewhere.system
-    elsewhere.http.answers.append(answer({"content": "Ordered.", "additional_data": {"order": 7}}))
+    elsewhere.http.answers.append(json_answer({"content": "Ordered.", "additional_data": {"order": 7}}))
     calls = [call("order", item="tea"), call("count", item="cups"), call("weather", city="Bern")]
     put = elsewhere.put(
         elsewhere.by_http(),
@@ -191,7 +187,7 @@ def test_a_confirmed_action_runs_elsewhere_once_with_the_edited_arguments(
     elsewhere: Elsewhere, kind: str
 ) -> None:
     system = elsewhere.system
-    elsewhere.http.answers.append(answer("Ordered."))
+    elsewhere.http.answers.append(json_answer("Ordered."))
     asks: dict[str, Any] = {"requires_user_confirmation": True, "confirmation_question": "Really {item}?"}
     function = {
         "http": elsewhere.by_http(**asks),
@@ -250,7 +246,7 @@ def test_a_declined_action_reaches_nobody(elsewhere: Elsewhere) -> None:
 
 def test_what_fails_elsewhere_is_told_and_the_turn_goes_on(elsewhere: Elsewhere) -> None:
     system = elsewhere.system
-    elsewhere.http.answers.append(answer({"content": "password=hunter2"}, 500))
+    elsewhere.http.answers.append(json_answer({"content": "password=hunter2"}, 500))
     calls = [call("order", item="tea"), call("count", item="closed"), call("shop_refuse", why="today")]
     put = elsewhere.put(
         elsewhere.by_http(),

@@ -26,6 +26,10 @@ class Answer:
     rest: tuple[bytes, ...] = ()
 
 
+def json_answer(body: Any, status: int = 200, **more: Any) -> Answer:
+    return Answer((json.dumps(body).encode(),), status, {"content-type": "application/json"}, **more)
+
+
 @dataclass(frozen=True)
 class Received:
     """A request as it came. Header names are lower case."""
