@@ -8,7 +8,7 @@ import pytest
 
 from parley.tools.function import agent_function
 from tests.support.soundness import REPLY, assert_sound, named, prompts, story
-from tests.support.systems import Note, System
+from tests.support.systems import HELD, Note, System
 
 MILK = '<tool_call name="note">{"text": "milk"}</tool_call>'
 IN_TEXT = [{"supports_tool_calls": False}, {"supports_tool_calls": False, "supports_conversation": False}]
@@ -96,4 +96,24 @@ def test_a_call_in_text_waits_for_a_person_like_any_other(system: System) -> Non
     assert system.decide(proposal, True) == {"outcome": "applied", "decision": "approved"}
     system.rest(thread, turns=1)
     events = assert_sound(system, thread)
+    assert results(events) == [("Noted: milk", True)]
+
+
+def test_a_call_in_text_is_shown_while_it_is_written(embedded: System) -> None:
+    chunks = ["Two notes.", '\n<tool_call name="note">{"text": "mi', 'lk"}</tool_call> Done.']
+    embedded.agent(
+        capabilities=IN_TEXT[0],
+        functions=[agent_function(Note)],
+        script=[{"chunks": chunks, "chunk_delay": HELD}, {"text": "Noted."}],
+    )
+    thread = embedded.start("Note milk", "talker")
+    for shown in ("StreamMessageChunk", "FunctionArgumentsChunk"):
+        embedded.wait_until(lambda shown=shown: named(embedded.events(thread), shown), f"{shown} is there")
+        assert not named(embedded.events(thread), "ToolCall")
+        embedded.held()
+        embedded.let_go()
+    embedded.rest(thread, turns=1)
+    events = assert_sound(embedded, thread)
+    assert [chunk["text"] for chunk in named(events, "FunctionArgumentsChunk")] == ['{"text": "mi', 'lk"}']
+    assert named(events, "MessageEnd")[0]["content"] == "Two notes.\n\nDone."
     assert results(events) == [("Noted: milk", True)]

@@ -5,7 +5,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from parley.turns.model_ports import Delta, Finish, TextDelta, ToolArgumentsDelta, ToolCallStart
+from parley.turns.model_ports import (
+    Delta,
+    Finish,
+    TextDelta,
+    ToolArgumentsDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
 
 
 @dataclass
@@ -39,6 +46,8 @@ def collect(deltas: Iterable[Delta]) -> Reply:
                 reply.calls.append([name, provider_id, ""])
             case ToolArgumentsDelta(index, text):
                 reply.calls[index][2] += text
+            case ToolCallEnd(index, arguments):
+                reply.calls[index][2] = arguments
             case Finish():
                 reply.finish = delta
     return reply

@@ -14,7 +14,14 @@ from parley.prompts.build import build_prompt, merge_capabilities
 from parley.prompts.concatenated import STOP_SEQUENCES, SpokenReply, stop_sequences, text_of
 from parley.prompts.prompt import Prompt, PromptMessage
 from parley.providers.text_replies import TextReplies
-from parley.turns.model_ports import Delta, Finish, TextDelta, ToolArgumentsDelta, ToolCallStart
+from parley.turns.model_ports import (
+    Delta,
+    Finish,
+    TextDelta,
+    ToolArgumentsDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
 from tests.support.replies import Reply, collect
 
 ONE_TEXT = Capabilities(supports_conversation=False, supports_tool_calls=False)
@@ -102,11 +109,21 @@ def test_a_reply_that_makes_up_a_result_ends_before_it() -> None:
 
 def test_a_call_cut_at_the_token_limit_says_so() -> None:
     deltas = list(TextReplies(Says("Hm. ", CALL[:25], reason="length")).stream(prompt()))
-    start = next(delta for delta in deltas if isinstance(delta, ToolCallStart))
-    assert "cut off" in (start.arguments_error or "")
-    assert not any(isinstance(delta, ToolArgumentsDelta) for delta in deltas)
+    assert deltas[1] == ToolCallStart(0, "f")
+    assert deltas[2] == ToolArgumentsDelta(0, '{"a":')
+    end = deltas[3]
+    assert isinstance(end, ToolCallEnd)
+    assert "cut off" in (end.error or "")
     assert isinstance(deltas[-1], Finish)
     assert deltas[-1].reason == "length"
+
+
+def test_a_call_streams_and_its_end_is_told_only_where_the_pieces_do_not_tell_it() -> None:
+    plain = list(TextReplies(Says(*CALL)).stream(prompt()))
+    assert [type(delta) for delta in plain[:3]] == [ToolCallStart, ToolArgumentsDelta, ToolArgumentsDelta]
+    assert not any(isinstance(delta, ToolCallEnd) for delta in plain)
+    escaped = list(TextReplies(Says(*CALL.replace("1", '"&lt;"'))).stream(prompt()))
+    assert escaped[-2] == ToolCallEnd(0, '{"a":"<"}')
 
 
 def test_native_calls_that_nobody_offered_are_counted_along() -> None:

@@ -8,28 +8,47 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parley.domain.messages import ToolCall
-from parley.prompts.xml_calls import CUT_OFF, TextCall, TextCalls
+from parley.prompts.xml_calls import CUT_OFF, CallBegun, CallPiece, Part, TextCall, TextCalls
 from parley.prompts.xml_tools import call_as_text
 
 CALL = '<tool_call name="f">{"a":1}</tool_call>'
 F = TextCall("f", '{"a":1}')
 
 
-def read(text: str, *sizes: int) -> list[str | TextCall]:
-    """What is found, neighbouring texts joined; ``sizes`` are those of the pieces, the last for all others."""
+def parts_of(text: str, *sizes: int) -> list[list[Part]]:
+    """What each piece of the text brings, and its end; ``sizes`` are those of the pieces, the last for all others."""
     reader = TextCalls()
-    found: list[str | TextCall] = []
+    found: list[list[Part]] = []
     pieces = list(sizes) or [1]
     while text:
         size = pieces.pop(0) if len(pieces) > 1 else pieces[0]
-        found += reader.feed(text[:size])
+        found.append(reader.feed(text[:size]))
         text = text[size:]
+    return [*found, reader.finish()]
+
+
+def read(text: str, *sizes: int) -> list[str | TextCall]:
+    """What is found in the end, neighbouring texts joined; and that each call was begun before."""
     joined: list[str | TextCall] = []
-    for part in found + reader.finish():
-        if isinstance(part, str) and joined and isinstance(joined[-1], str):
-            joined[-1] += part
-        else:
-            joined.append(part)
+    begun: str | None = None
+    for part in (part for some in parts_of(text, *sizes) for part in some):
+        match part:
+            case CallBegun(name):
+                assert begun is None
+                begun = name
+            case CallPiece(piece):
+                assert begun is not None
+                assert piece
+            case TextCall():
+                assert part.name == begun
+                begun = None
+                joined.append(part)
+            case str() if joined and isinstance(joined[-1], str):
+                joined[-1] += part
+            case str():
+                assert begun is None
+                joined.append(part)
+    assert begun is None
     return joined
 
 
@@ -158,8 +177,10 @@ def test_no_arguments_are_an_empty_object(text: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        '{"name": "f", "arguments": {"a": 1}}',
-        '{"name": "f", "parameters": {"a": 1}}',
+        '{"name": "f", "arguments": {"a":1}}',
+        '{ "name":"f" ,"parameters" :{"a":1} }',
+        '\n```json\n{"name": "f", "arguments": {"a":1}}\n```\n',
+        '{"arguments": {"a":1}, "name": "f"}',
         '\n{"name": "f", "arguments": "{\\"a\\":1}"}\n',
     ],
 )
@@ -206,7 +227,10 @@ def test_a_call_inside_a_broken_call_does_not_run() -> None:
 
 def test_results_that_the_model_makes_up_end_the_reply() -> None:
     reader = TextCalls()
-    assert reader.feed(f'{CALL}\n<tool_response name="f" ok="true">5</tool_response> So {CALL}') == [F, "\n"]
+    assert reader.feed(f'{CALL}\n<tool_response name="f" ok="true">5</tool_response> So {CALL}') == [
+        *begun("f", '{"a":1}'),
+        "\n",
+    ]
     assert reader.ended
     assert reader.feed("more") == []
     assert reader.finish() == []
@@ -217,7 +241,44 @@ def test_text_is_given_out_as_soon_as_it_cannot_be_a_call() -> None:
     assert reader.feed("Hello <to") == ["Hello "]
     assert reader.feed("ol> and <") == ["<tool> and "]
     assert reader.feed("tool_call name=") == []
-    assert reader.feed('"f">{}</tool_call> bye') == [TextCall("f", "{}"), " bye"]
+    assert reader.feed('"f">{}</tool_call> bye') == [*begun("f", "{}"), " bye"]
+
+
+def begun(name: str, arguments: str) -> list[Part]:
+    return [CallBegun(name), CallPiece(arguments), TextCall(name, arguments)]
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        ('<tool_call name="f">', "</tool_call>"),
+        ('<tool_call name="f"><![CDATA[', "]]></tool_call>"),
+        ('<tool_call name="f">\n```json\n', "\n```\n</tool_call>"),
+        ('<tool_call>\n{"name": "f", "arguments": ', "}\n</tool_call>"),
+    ],
+)
+def test_a_call_is_told_while_it_is_written(before: str, behind: str) -> None:
+    pieces = ["Look: " + before + '{"a": "o', "ne <b>", "two}", '</tool", "c": {"d": []', "}}" + behind]
+    reader = TextCalls()
+    assert [reader.feed(piece) for piece in pieces[:-1]] == [
+        ["Look: ", CallBegun("f"), CallPiece('{"a": "o')],
+        [CallPiece("ne <b")],
+        [CallPiece(">two")],
+        [CallPiece('}</tool", "c": {"d": [')],
+    ]
+    arguments = '{"a": "one <b>two}</tool", "c": {"d": []}}'
+    assert reader.feed(pieces[-1]) == [CallPiece("]}}"), TextCall("f", arguments)]
+    assert reader.finish() == []
+
+
+def test_what_may_be_text_behind_a_broken_call_is_no_argument() -> None:
+    reader = TextCalls()
+    assert reader.feed('<tool_call name="f">{"a": "b</tool_call> I ') == [
+        CallBegun("f"),
+        CallPiece('{"a": "b'),
+    ]
+    assert reader.feed("wrote.") == []
+    assert reader.finish() == [TextCall("f", '{"a": "b'), " I wrote."]
 
 
 def test_arguments_nested_without_end_are_a_call_that_is_wrong() -> None:
@@ -256,6 +317,9 @@ def test_what_is_written_is_read_back_in_any_pieces(
     assert [call.name for call in calls] == [call.name for _, call in parts]
     assert [json.loads(call.arguments) for call in calls] == [call.arguments for _, call in parts]
     assert all(call.error is None for call in calls)
+    told = [part for some in parts_of(text, *sizes) for part in some if not isinstance(part, str)]
+    pieces = "".join(part.text for part in told if isinstance(part, CallPiece))
+    assert pieces == "".join(call.arguments for call in calls)
     assert "".join(part for part in found if isinstance(part, str)) == "".join(t for t, _ in parts) + tail
 
 

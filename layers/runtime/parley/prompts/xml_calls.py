@@ -1,8 +1,9 @@
 """Reading tool calls out of a model's text as it arrives; ``xml_tools`` says how they are written.
 
-Text is given out as soon as it cannot be the beginning of a call. A call is given out whole. It ends at the
-first ``</tool_call>`` behind which its arguments are a JSON object, so one inside an argument does not end it.
-What stands in code is text. A reply that goes on to write a call's result itself ends there.
+Text is given out as soon as it cannot be the beginning of a call, and so is the beginning of a call: its name, then
+its arguments as they are written, then the call as it is to be understood. It ends at the first ``</tool_call>``
+behind which its arguments are a JSON object, so one inside an argument does not end it. What stands in code is text. A
+reply that goes on to write a call's result itself ends there.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 from parley.prompts.code_context import CodeContext
 from parley.prompts.xml_arguments import read_arguments, read_entities
+from parley.prompts.xml_pieces import ArgumentPieces
 
 CUT_OFF = "the call was cut off before its </tool_call>, so nothing of it ran"
 
@@ -31,15 +33,33 @@ _NAME_INSIDE = re.compile(r"\{\s*\"name\"\s*:\s*\"([^\"\\]{1,200})\"")
 
 
 @dataclass(frozen=True, slots=True)
+class CallBegun:
+    """A call to this function begins. What follows, up to its `TextCall`, belongs to it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallPiece:
+    """More of the begun call's arguments."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class TextCall:
     """A call: ``arguments`` is JSON text, or the model's own words if they cannot be read as an object.
 
-    ``error``: why it cannot run although the arguments say nothing wrong.
+    They are what its pieces say together, or count in place of them. ``error``: why it cannot run although the arguments
+    say nothing wrong.
     """
 
     name: str
     arguments: str
     error: str | None = None
+
+
+Part = str | CallBegun | CallPiece | TextCall
 
 
 class TextCalls:
@@ -49,11 +69,11 @@ class TextCalls:
         self._buffer = ""
         self._context = CodeContext()
         self._open: _OpenCall | None = None
-        self._found: list[str | TextCall] = []
+        self._found: list[Part] = []
         self._calls = 0
         self.ended = False
 
-    def feed(self, text: str) -> list[str | TextCall]:
+    def feed(self, text: str) -> list[Part]:
         """More of the reply. Once ``ended`` is true, nothing more comes."""
         if self.ended:
             return []
@@ -62,13 +82,13 @@ class TextCalls:
             pass
         return self._take()
 
-    def finish(self) -> list[str | TextCall]:
+    def finish(self) -> list[Part]:
         """The reply is over: what was held back."""
         while not self.ended and self._step(final=True):
             pass
         return self._take()
 
-    def _take(self) -> list[str | TextCall]:
+    def _take(self) -> list[Part]:
         found, self._found = self._found, []
         return found
 
@@ -97,6 +117,7 @@ class TextCalls:
         if tag is None:
             return self._step_in_tag(final=final)
         self._open = _OpenCall(tag)
+        self._tell_name(self._open)
         self._buffer = self._buffer[tag.end() :]
         return True
 
@@ -119,14 +140,17 @@ class TextCalls:
         if call.may_be_prose(self._buffer):
             self._reopen_as_text(call)
             return True
+        call.pieces.begin(self._buffer)
+        self._tell_name(call)
         while end := _END.search(self._buffer, call.looked_at):
-            call.looked_at = end.end()
+            call.note(end)
             whole = call.read(self._buffer[: end.start()])
             if whole is not None:
                 self._add(whole, end.end())
                 return True
         if not final:
             call.looked_at = max(call.looked_at, len(self._buffer) - _LONGEST_END)
+            self._tell_arguments(call.pieces.more(self._buffer, call.first_end))
             return False
         broken, length = call.broken(self._buffer)
         if broken is None:
@@ -141,7 +165,21 @@ class TextCalls:
             self._context.read(text)
             self._found.append(text)
 
+    def _tell_name(self, call: _OpenCall) -> None:
+        if not call.told and call.pieces.name is not None:
+            call.told = True
+            self._found.append(CallBegun(call.pieces.name))
+
+    def _tell_arguments(self, text: str) -> None:
+        if text:
+            self._found.append(CallPiece(text))
+
     def _add(self, call: TextCall, length: int) -> None:
+        if self._open is None or not self._open.told:
+            self._found.append(CallBegun(call.name))
+        sent = self._open.pieces.sent if self._open else ""
+        if call.arguments.startswith(sent):
+            self._tell_arguments(call.arguments[len(sent) :])
         self._found.append(call)
         self._calls += 1
         self._buffer, self._open = self._buffer[length:], None
@@ -160,7 +198,16 @@ class _OpenCall:
         self.tag = tag.group()
         self.name = _name_in(tag.group(1))
         self.is_empty = bool(tag.group(2)) and self.name is not None
+        self.pieces = ArgumentPieces(self.name)
+        self.told = False
         self.looked_at = 0
+        self.first_end: int | None = None
+
+    def note(self, end: re.Match[str]) -> None:
+        """What may be the end was found. Nothing behind the first one is given out before it is known to belong here."""
+        self.looked_at = end.end()
+        if self.first_end is None:
+            self.first_end = end.start()
 
     def may_be_prose(self, body: str) -> bool:
         """Whether this is talk of the tag: it names nothing and no object follows."""
@@ -176,21 +223,30 @@ class _OpenCall:
         if self.name is not None:
             said_twice = name == self.name and value.keys() == {"name", "arguments"}
             name, arguments = self.name, arguments if said_twice else value
+        name = name if self.pieces.name is None else self.pieces.name
         try:
-            return TextCall(name, _json(arguments)) if isinstance(name, str) else None
+            return TextCall(name, self._text_of(arguments, body)) if isinstance(name, str) else None
         except RecursionError:
             return None
+
+    def _text_of(self, arguments: Any, body: str) -> str:
+        """The arguments as the model wrote them, if that is JSON that says the same."""
+        text = self.pieces.whole(body)
+        try:
+            return text if text is not None and json.loads(text) == arguments else _json(arguments)
+        except ValueError:
+            return _json(arguments)
 
     def broken(self, rest: str) -> tuple[TextCall | None, int]:
         """What to make of a call that never became whole, and how much of the text belongs to it."""
         named = _NAME_INSIDE.search(rest)
-        name = self.name if self.name is not None else named and named[1]
+        name = self.pieces.name if self.pieces.name is not None else named and named[1]
         if name is None:
             return None, 0
         end = _END.search(rest)
         if end is None:
             return TextCall(name, "", CUT_OFF), len(rest)
-        return TextCall(name, rest[: end.start()]), end.end()
+        return TextCall(name, rest[: end.start()].strip()), end.end()
 
 
 def _name_in(attributes: str) -> str | None:

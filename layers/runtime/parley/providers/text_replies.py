@@ -6,14 +6,14 @@ concatenated prompt ends where the model begins to speak for the person.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import assert_never
 
 from parley.domain.agents import Capabilities
 from parley.prompts.concatenated import SpokenReply
 from parley.prompts.prompt import Prompt
-from parley.prompts.xml_calls import TextCall, TextCalls
+from parley.prompts.xml_calls import CallBegun, CallPiece, Part, TextCall, TextCalls
 from parley.providers.whole_characters import whole_characters
 from parley.turns.model_ports import (
     Delta,
@@ -21,6 +21,7 @@ from parley.turns.model_ports import (
     Provider,
     TextDelta,
     ToolArgumentsDelta,
+    ToolCallEnd,
     ToolCallStart,
 )
 
@@ -64,7 +65,7 @@ def _read(prompt: Prompt, deltas: Iterator[Delta]) -> Iterator[Delta]:
             match delta:
                 case TextDelta(text):
                     yield from reply.text(text)
-                case ToolCallStart() | ToolArgumentsDelta():
+                case ToolCallStart() | ToolArgumentsDelta() | ToolCallEnd():
                     yield reply.native(delta)
                 case Finish():
                     finish = delta
@@ -88,6 +89,8 @@ class _Reply:
         self._spoken = SpokenReply() if _spoken(prompt) else None
         self._calls = TextCalls() if prompt.xml_tools else None
         self._count = 0
+        self._at = 0
+        self._pieces: list[str] = []
         self._native: dict[int, int] = {}
         self._blank = ""
         self._shown = False
@@ -104,7 +107,7 @@ class _Reply:
             text = self._spoken.feed(text)
         yield from self._parts(self._calls.feed(text) if self._calls else [text])
 
-    def native(self, delta: ToolCallStart | ToolArgumentsDelta) -> Delta:
+    def native(self, delta: ToolCallStart | ToolArgumentsDelta | ToolCallEnd) -> Delta:
         """A call that the provider made natively although nobody offered one."""
         if delta.index not in self._native:
             self._native[delta.index] = self._count
@@ -119,7 +122,7 @@ class _Reply:
         called = self._count and finish.reason == "stop"
         yield replace(finish, reason="tool_calls") if called else finish
 
-    def _held_back(self) -> Iterator[str | TextCall]:
+    def _held_back(self) -> Iterator[Part]:
         held = self._spoken.finish() if self._spoken else ""
         if self._calls is None:
             yield held
@@ -127,19 +130,29 @@ class _Reply:
             yield from self._calls.feed(held)
             yield from self._calls.finish()
 
-    def _parts(self, parts: Iterator[str | TextCall] | list[str | TextCall]) -> Iterator[Delta]:
+    def _parts(self, parts: Iterable[Part]) -> Iterator[Delta]:
         for part in parts:
-            if isinstance(part, TextCall):
-                yield ToolCallStart(self._count, part.name, arguments_error=part.error)
-                if part.arguments:
-                    yield ToolArgumentsDelta(self._count, part.arguments)
-                self._count += 1
-                self._behind_call = True
-                self._blank = _PARAGRAPH if self._shown else ""
-                continue
-            text = self._blank + (part.lstrip() if self._behind_call else part)
-            shown = text.rstrip()
-            self._blank = text[len(shown) :]
-            if shown:
-                self._shown, self._behind_call = True, False
-                yield TextDelta(shown)
+            match part:
+                case str():
+                    yield from self._said(part)
+                case CallBegun(name):
+                    self._at, self._pieces = self._count, []
+                    self._count += 1
+                    self._blank, self._behind_call = _PARAGRAPH if self._shown else "", True
+                    yield ToolCallStart(self._at, name)
+                case CallPiece(text):
+                    self._pieces.append(text)
+                    yield ToolArgumentsDelta(self._at, text)
+                case TextCall(_, arguments, error):
+                    if error is not None or arguments != "".join(self._pieces):
+                        yield ToolCallEnd(self._at, arguments, error)
+                case _ as never:
+                    assert_never(never)
+
+    def _said(self, part: str) -> Iterator[Delta]:
+        text = self._blank + (part.lstrip() if self._behind_call else part)
+        shown = text.rstrip()
+        self._blank = text[len(shown) :]
+        if shown:
+            self._shown, self._behind_call = True, False
+            yield TextDelta(shown)

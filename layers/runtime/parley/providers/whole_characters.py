@@ -11,7 +11,14 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any, cast
 
-from parley.turns.model_ports import Delta, Finish, TextDelta, ToolArgumentsDelta, ToolCallStart
+from parley.turns.model_ports import (
+    Delta,
+    Finish,
+    TextDelta,
+    ToolArgumentsDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
 
 _FIRST_HALVES = ("\ud800", "\udbff")
 _TEXT = -1
@@ -24,7 +31,7 @@ def whole_characters(deltas: Iterator[Delta]) -> Iterator[Delta]:
     # A provider's stream is a generator: closed, it ends the request.
     with closing(cast("Any", deltas)):
         for delta in deltas:
-            if isinstance(delta, Finish | ToolCallStart):
+            if isinstance(delta, Finish | ToolCallStart | ToolCallEnd):
                 yield from _left_over(halves)
                 yield _cleaned(delta)
                 continue
@@ -46,9 +53,11 @@ def _left_over(halves: dict[int, str]) -> Iterator[Delta]:
     halves.clear()
 
 
-def _cleaned(delta: Finish | ToolCallStart) -> Delta:
+def _cleaned(delta: Finish | ToolCallStart | ToolCallEnd) -> Delta:
     if isinstance(delta, Finish):
         return replace(delta, provider_data=_clean(delta.provider_data))
+    if isinstance(delta, ToolCallEnd):
+        return replace(delta, arguments=clean_text(delta.arguments))
     return replace(
         delta,
         name=clean_text(delta.name),

@@ -25,16 +25,12 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallStart:
-    """A call begins. ``index`` counts the reply's calls from 0; the id is the provider's own, or None.
-
-    ``arguments_error``: why the call cannot run, whatever its arguments look like; for the model to read.
-    """
+    """A call begins. ``index`` counts the reply's calls from 0; the id is the provider's own, or None."""
 
     index: int
     name: str
     provider_call_id: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
-    arguments_error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +39,19 @@ class ToolArgumentsDelta:
 
     index: int
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallEnd:
+    """What became of a call that was written in text, where its pieces do not tell.
+
+    ``arguments`` (JSON text) count in place of them. ``error``: why the call cannot run, whatever its arguments look
+    like; for the model to read.
+    """
+
+    index: int
+    arguments: str
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,7 @@ class Finish:
     provider_data: dict[str, Any] = field(default_factory=dict)
 
 
-Delta = TextDelta | ToolCallStart | ToolArgumentsDelta | Finish
+Delta = TextDelta | ToolCallStart | ToolArgumentsDelta | ToolCallEnd | Finish
 
 
 class Provider(Protocol):

@@ -20,7 +20,14 @@ from parley.domain.events import EventName, NewEvent
 from parley.domain.json_text import read_json
 from parley.domain.messages import ToolCall
 from parley.turns.event_log import EventLog
-from parley.turns.model_ports import Delta, Finish, TextDelta, ToolArgumentsDelta, ToolCallStart
+from parley.turns.model_ports import (
+    Delta,
+    Finish,
+    TextDelta,
+    ToolArgumentsDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
 from parley.turns.runtime import Settings
 from parley.turns.task import Scope
 
@@ -35,6 +42,7 @@ class CallDraft:
 
     start: ToolCallStart
     parts: list[str] = field(default_factory=list)
+    error: str | None = None
 
 
 @dataclass(slots=True)
@@ -54,6 +62,8 @@ class ReplyDraft:
                 self.calls[delta.index] = CallDraft(delta)
             case ToolArgumentsDelta(index, text):
                 self.calls[index].parts.append(text)
+            case ToolCallEnd(index, arguments, error):
+                self.calls[index].parts, self.calls[index].error = [arguments], error
             case Finish():
                 self.finish = delta
             case _ as never:
@@ -70,7 +80,7 @@ class ReplyDraft:
 def _tool_call(draft: CallDraft, tool_call_id: str) -> ToolCall:
     text = "".join(draft.parts).strip()
     arguments: Any = {}
-    error = draft.start.arguments_error
+    error = draft.error
     try:
         arguments = read_json(text) if text and error is None else {}
         if not isinstance(arguments, dict):
@@ -112,8 +122,8 @@ class Streamer:
                 self._add(EventName.FunctionGenerationStart, event_id, tool_call_id=call_id, name=name)
             case ToolArgumentsDelta(index, text):
                 self._arguments(self._call_id(index), text)
-            case Finish():
-                pass
+            case ToolCallEnd() | Finish():
+                pass  # the ToolCall event says it
             case _ as never:
                 assert_never(never)
 
