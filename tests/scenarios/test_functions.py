@@ -204,7 +204,14 @@ def test_a_subagent_that_fails_answers_its_call_and_the_parent_goes_on(system: S
     events = assert_sound(system, thread)
     ((content, ok),) = told(system, thread)
     assert (content.startswith("The subagent failed: "), ok) == (True, False)
-    assert story(events)[-1] == "ThreadEnd"
+    assert story(events)[5:] == [
+        "AgentSubthreadStart",
+        "sub:SubthreadUserMessage",
+        "sub:TurnFailed",
+        "ToolResponse",
+        *REPLY,
+    ]
+    assert [failed["type"] for failed in named(events, "TurnFailed")] == ["ProviderQuotaExceeded"]
     system.say(thread, "Thanks anyway")
     system.rest(thread, turns=2)
     assert story(assert_sound(system, thread))[-5:] == PLAIN

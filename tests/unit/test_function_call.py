@@ -14,7 +14,7 @@ import pytest
 
 from parley.domain.errors import StaleRun, StoreUnavailable
 from parley.turns import function_call
-from parley.turns.function_ports import FunctionOutcome
+from parley.turns.function_ports import FunctionOutcome, stopped
 from tests.support.moto_aws import wait_until
 
 FINE = FunctionOutcome("fine")
@@ -75,8 +75,8 @@ def test_a_function_that_hangs_is_given_up_after_its_limit(
 
 def test_a_turn_that_is_cancelled_waits_no_longer(hanging: Hanging) -> None:
     outcome = wait_for(hanging, may_go_on=lambda: not hanging.begun.is_set())
-    assert outcome == FunctionOutcome(
-        "The user cancelled this turn while slow was running. It may or may not have acted.", ok=False
+    assert outcome == stopped(
+        "The user cancelled this turn while slow was running. It may or may not have acted."
     )
 
 

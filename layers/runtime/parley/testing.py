@@ -146,7 +146,7 @@ class Rehearsal:
         conversation = conversations.get(self.runtime, self.thread_id)
         ended = [event for event in self.events if event["turn"] == conversation.turns]
         for event in ended:
-            if event["event"] == "TurnFailed":
+            if event["event"] == "TurnFailed" and event["subthread_id"] is None:
                 raise NotAnswered(f"the turn failed: {event['data']['message']}")
         reply = read_threads.read_reply(self.runtime, USER, PROJECT, self.thread_id, conversation.turns)
         return str(reply["content"])

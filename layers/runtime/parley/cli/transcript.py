@@ -54,7 +54,7 @@ class Transcript:
             "ActionRejected": self._rejected,
             "ProposeActions": self._suggestions,
             "TurnFailed": self._failed,
-            "TurnCancelled": lambda event, data: self.line("✗ cancelled", style="red"),
+            "TurnCancelled": self._cancelled,
             "RunContinued": self._continued,
             "RunEnded": lambda event, data: self.line("· the run ended: inactive", style="dim"),
             "ConversationCompleted": lambda event, data: self.line("· conversation completed", style="dim"),
@@ -138,7 +138,7 @@ class Transcript:
 
     def _tool_response(self, event: Event, data: dict[str, Any]) -> None:
         ok = data.get("ok", True)
-        content = _sources(data) or shortened(str(data.get("content") or "done"), _RESULT)
+        content = _for_people(data) or shortened(str(data.get("content") or "done"), _RESULT)
         mark, style = ("✓", "green") if ok else ("✗", "red")
         self.line(f"{mark} {content}", indent=self.depth(event), style=style)
 
@@ -179,6 +179,9 @@ class Transcript:
     def _failed(self, event: Event, data: dict[str, Any]) -> None:
         again = " Trying again may help." if data.get("retryable") else ""
         self.line(f"! {data['message']}{again}", indent=self.depth(event), style="red")
+
+    def _cancelled(self, event: Event, data: dict[str, Any]) -> None:
+        self.line("✗ cancelled", indent=self.depth(event), style="red")
 
     def _continued(self, event: Event, data: dict[str, Any]) -> None:
         self.line(f"· continued as run {data['generation']}", style="dim")
@@ -238,9 +241,14 @@ def _listed(arguments: dict[str, Any]) -> str:
     return shortened(listed, _ARGUMENTS)
 
 
-def _sources(data: dict[str, Any]) -> str:
-    """Where passages are from, in place of passages that were written for a model; nothing if there are none."""
-    sources = (data.get("additional_data") or {}).get("sources") or ()
+def _for_people(data: dict[str, Any]) -> str:
+    """A result in place of words that were written for a model, if there is one: what a person stopped, where passages
+    are from.
+    """
+    additional = data.get("additional_data") or {}
+    if not data.get("ok", True) and isinstance(additional.get("stopped"), str):
+        return str(additional["stopped"])
+    sources = additional.get("sources") or ()
     titles = dict.fromkeys(str(source["title"]) for source in sources)
     count = "1 passage" if len(sources) == 1 else f"{len(sources)} passages"
     return f"{count} from {', '.join(titles)}" if titles else ""

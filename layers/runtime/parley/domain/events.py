@@ -33,11 +33,10 @@ class EventName(StrEnum):
     ConversationCompleted = "ConversationCompleted"
 
 
-CHUNKS = frozenset({EventName.StreamMessageChunk, EventName.FunctionArgumentsChunk})
-"""Events that may repeat when a model call is tried again; all others carry a stable ``event_id``."""
-
 TURN_ENDS = frozenset({EventName.ThreadEnd, EventName.TurnFailed, EventName.TurnCancelled})
-"""Each turn has exactly one of these, and it is the last of the turn's events."""
+"""Each turn has exactly one of these, and it is the last of the turn's events. With a ``subthread_id``, the last two end
+the work of that subagent and no turn.
+"""
 BETWEEN_TURNS = frozenset(
     {EventName.ProposeActions, EventName.RunContinued, EventName.RunEnded, EventName.ConversationCompleted}
 )
@@ -46,7 +45,9 @@ BETWEEN_TURNS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """An event before the log has given it its ``seq``. ``event_id`` is None for chunks only."""
+    """An event before the log has given it its ``seq``. ``event_id`` is None for chunks only: these may repeat when a
+    model call is tried again.
+    """
 
     event: EventName
     event_id: str | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from parley.domain import keys
@@ -37,11 +38,13 @@ def _outcome(runtime: Runtime, task: Task, log: EventLog, opened: OpenCall) -> F
     inner = stop_subthread_of(runtime, task, log, opened, stop)
     if inner is None:
         return FunctionOutcome("The subagent could not be started.", ok=False)
-    superseded = _superseded(runtime, inner)
     failure = inner.subthread.failure if inner.subthread else None
+    superseded = _superseded(runtime, inner)
+    if failure and cancelled:
+        outcome = stop.answer(unrun=False)
+        return replace(outcome, content=outcome.content + superseded)
     if failure:
-        words = CANCELLED.perhaps if cancelled else f"The subagent failed: {failure}"
-        return FunctionOutcome(words + superseded, ok=False)
+        return FunctionOutcome(f"The subagent failed: {failure}{superseded}", ok=False)
     replies = [
         message
         for message in history.recent(runtime, inner, 1)

@@ -8,8 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from parley.domain.errors import StaleRun, TurnGivenUp
-from parley.domain.events import EventName, NewEvent
-from parley.domain.messages import Message
 from parley.domain.protocol import open_turn
 from parley.turns import conversations, history
 from parley.turns.accepted import mark_applied, read_accepted
@@ -18,7 +16,7 @@ from parley.turns.event_log import EventLog
 from parley.turns.failures import words_for
 from parley.turns.record_reply import end_answered, end_cancelled, recording, thread_end_id
 from parley.turns.runtime import Runtime
-from parley.turns.stopping import Stop, end_subthread, failed, stop_turn
+from parley.turns.stopping import Stop, failed, stop_subthread, stop_turn, stopped_event
 from parley.turns.task import Scope, Task, enter, open_log
 
 
@@ -36,8 +34,7 @@ def _close(runtime: Runtime, task: Task) -> str:
     stop = failed(failure.message, type=failure.type, retryable=failure.retryable)
     log = open_log(runtime, task, scope)
     if scope.subthread is not None:
-        stop_turn(runtime, task, log, scope, stop)
-        end_subthread(runtime, scope, failure.message)
+        stop_subthread(runtime, task, log, scope, stop)
         return "RunClosed"
     message_id = scope.conversation.run.message_id
     if message_id is None:
@@ -58,7 +55,7 @@ def _fail(runtime: Runtime, task: Task, scope: Scope, log: EventLog, stop: Stop)
         return end_cancelled(runtime, task, scope, log)
     sealed = stop_turn(runtime, task, log, scope, stop)
     if not log.knows(thread_end_id(scope.turn)):
-        log.append(_event(scope, sealed))
+        log.append(stopped_event(scope, sealed))
     return after_turn(finish(runtime, task, scope, log, None))
 
 
@@ -82,13 +79,3 @@ def _opened(runtime: Runtime, task: Task, scope: Scope, log: EventLog, message_i
         history.record_user_message(runtime, opened, log, accepted)
         mark_applied(runtime, conversation.thread_id, accepted, turn)
     return opened
-
-
-def _event(scope: Scope, sealed: Message) -> NewEvent:
-    return scope.event(
-        EventName.TurnFailed,
-        f"turn:{scope.turn}:failed",
-        type=sealed.metadata.get("type", ""),
-        message=sealed.content,
-        retryable=bool(sealed.metadata.get("retryable")),
-    )

@@ -15,11 +15,12 @@ import time
 from collections.abc import Callable
 
 from parley.domain.errors import StoreUnavailable
-from parley.turns.function_ports import FunctionCall, FunctionOutcome, RemoteCall
+from parley.turns.function_ports import FunctionCall, FunctionOutcome, RemoteCall, stopped
 from parley.turns.runtime import Runtime
 from parley.turns.task import Task, enter
 
 _LOG = logging.getLogger("parley.functions")
+_PERHAPS = "It may or may not have acted."
 
 
 def run_function(
@@ -62,19 +63,16 @@ def wait_for(
                 answer = answers.get(timeout=max(0.0, min(left, fence_seconds)))
             except queue.Empty:
                 if left <= fence_seconds:
-                    return _abandoned(f"{name} did not finish within {seconds:g} s.")
+                    words = f"{name} did not finish within {seconds:g} s. {_PERHAPS}"
+                    return FunctionOutcome(words, ok=False)
                 if not may_go_on():
-                    return _abandoned(f"The user cancelled this turn while {name} was running.")
+                    return stopped(f"The user cancelled this turn while {name} was running. {_PERHAPS}")
                 continue
             if isinstance(answer, BaseException):
                 raise answer
             return answer
     finally:
         given_up.set()
-
-
-def _abandoned(words: str) -> FunctionOutcome:
-    return FunctionOutcome(f"{words} It may or may not have acted.", ok=False)
 
 
 def _run(

@@ -58,6 +58,15 @@ class FunctionOutcome:
     additional_data: dict[str, Any] = field(default_factory=dict)
 
 
+def stopped(content: str, *, unrun: bool = False) -> FunctionOutcome:
+    """A call that ended because a person stopped its turn: ``content`` is for the model, people are told in fewer words.
+
+    ``unrun``: it certainly did nothing.
+    """
+    words = "Stopped before it ran." if unrun else "Stopped. It may have acted before."
+    return FunctionOutcome(content, ok=False, additional_data={"stopped": words})
+
+
 @dataclass(frozen=True, slots=True)
 class FunctionSpec:
     """A registered class's own facts: defaults for an agent's function of that class."""

@@ -14,7 +14,7 @@ from parley.turns.closing import after_turn, finish, reply_ref
 from parley.turns.event_log import EventLog
 from parley.turns.reply_events import message_end
 from parley.turns.runtime import Runtime
-from parley.turns.stopping import CANCELLED, end_subthread, stop_turn
+from parley.turns.stopping import CANCELLED, end_subthread, stop_subthread, stop_turn
 from parley.turns.task import Scope, Task, enter, open_log
 
 
@@ -60,8 +60,7 @@ def end_answered(
     if scope.conversation.cancelled:
         return {"next": end_cancelled(runtime, task, scope, log)}
     ref = reply_ref(scope.thread_id, scope.turn)
-    ended = scope.event(EventName.ThreadEnd, thread_end_id(scope.turn), reply_ref=ref)
-    ended.data["turn"] = scope.turn
+    ended = scope.event(EventName.ThreadEnd, thread_end_id(scope.turn), reply_ref=ref, turn=scope.turn)
     log.append(message_end(scope, message), ended)
     return _after(finish(runtime, task, scope, log, message))
 
@@ -73,13 +72,11 @@ def thread_end_id(turn: int) -> str:
 
 def end_cancelled(runtime: Runtime, task: Task, scope: Scope, log: EventLog) -> str:
     """Close a cancelled turn, of the root or of a subthread; the state that follows."""
-    stop_turn(runtime, task, log, scope, CANCELLED)
     if scope.subthread is not None:
-        end_subthread(runtime, scope, CANCELLED.words)
+        stop_subthread(runtime, task, log, scope, CANCELLED)
         return "RunClosed"
-    event = scope.event(EventName.TurnCancelled, f"turn:{scope.turn}:cancelled")
-    event.data["turn"] = scope.turn
-    log.append(event)
+    stop_turn(runtime, task, log, scope, CANCELLED)
+    log.append(scope.event(EventName.TurnCancelled, f"turn:{scope.turn}:cancelled", turn=scope.turn))
     return after_turn(finish(runtime, task, scope, log, None))
 
 

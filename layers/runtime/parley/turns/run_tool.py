@@ -25,7 +25,7 @@ from parley.turns.calls import (
 )
 from parley.turns.event_log import EventLog
 from parley.turns.function_call import run_function
-from parley.turns.function_ports import DEFAULT_SECONDS, FunctionCall, FunctionOutcome, RemoteCall
+from parley.turns.function_ports import DEFAULT_SECONDS, FunctionCall, FunctionOutcome, RemoteCall, stopped
 from parley.turns.runtime import Runtime
 from parley.turns.task import Task, open_log
 
@@ -69,10 +69,9 @@ def _obey(runtime: Runtime, task: Task, opened: OpenCall, log: EventLog) -> Deci
 def _answer(runtime: Runtime, task: Task, opened: OpenCall, decision: Decision | None) -> FunctionOutcome:
     call, function = opened.call, opened.function
     if decision is not None and decision.outcome is not Outcome.APPROVED:
-        reason = f" Reason: {decision.reason}" if decision.reason else ""
-        return FunctionOutcome(REFUSALS[decision.outcome] + reason, ok=False)
+        return _refused(decision.outcome, decision.reason)
     if opened.scope.conversation.cancelled and decision is None:
-        return FunctionOutcome(REFUSALS[Outcome.CANCELLED], ok=False)
+        return _refused(Outcome.CANCELLED)
     if function is None:
         known = ", ".join(entry.name for entry in opened.agent.functions) or "none"
         return FunctionOutcome(f"There is no function {call.name}. Available: {known}.", ok=False)
@@ -86,6 +85,11 @@ def _answer(runtime: Runtime, task: Task, opened: OpenCall, decision: Decision |
             "This action needs a person's confirmation and did not run. Try again.", ok=False
         )
     return _run(runtime, task, opened, function, arguments, confirmed=decision is not None)
+
+
+def _refused(outcome: Outcome, reason: str | None = None) -> FunctionOutcome:
+    words = REFUSALS[outcome] + (f" Reason: {reason}" if reason else "")
+    return stopped(words, unrun=True) if outcome is Outcome.CANCELLED else FunctionOutcome(words, ok=False)
 
 
 def _run(

@@ -10,6 +10,7 @@ from typing import Any
 
 from parley.domain import keys
 from parley.domain.conversation import Conversation, OpenProposal
+from parley.domain.events import EventName, NewEvent
 from parley.domain.messages import Message, MessageKind
 from parley.domain.proposals import Outcome
 from parley.turns import history
@@ -26,7 +27,7 @@ from parley.turns.calls import (
 )
 from parley.turns.closing import withdraw_proposals
 from parley.turns.event_log import EventLog
-from parley.turns.function_ports import FunctionOutcome
+from parley.turns.function_ports import FunctionOutcome, stopped
 from parley.turns.ports import ConditionFailed
 from parley.turns.projects import get_agent
 from parley.turns.records import load, put
@@ -48,6 +49,13 @@ class Stop:
     unrun: str
     perhaps: str
     metadata: dict[str, Any] = field(default_factory=dict)
+
+    def answer(self, *, unrun: bool) -> FunctionOutcome:
+        """The response of a call that has no other."""
+        content = self.unrun if unrun else self.perhaps
+        if self.kind is MessageKind.TURN_CANCELLED:
+            return stopped(content, unrun=unrun)
+        return FunctionOutcome(content, ok=False)
 
 
 CANCELLED = Stop(
@@ -103,7 +111,7 @@ def _stop_call(
     if entry is not None and log.knows(shown_id(opened)):
         _tell_decision(runtime, log, opened, entry)
     unrun = entry is not None and entry.outcome is not Outcome.APPROVED
-    respond(runtime, log, opened, FunctionOutcome(stop.unrun if unrun else stop.perhaps, ok=False))
+    respond(runtime, log, opened, stop.answer(unrun=unrun))
 
 
 def _tell_decision(runtime: Runtime, log: EventLog, opened: OpenCall, entry: OpenProposal) -> None:
@@ -144,10 +152,31 @@ def stop_subthread_of(
     inner = subthread_scope(runtime, scope.stored, link.value.metadata["subthread_id"])
     sub = inner.subthread
     if sub is not None and sub.tool_call_id == opened.call.tool_call_id and not sub.done:
-        sealed = stop_turn(runtime, task, log, inner, stop)
-        end_subthread(runtime, inner, sealed.content)
+        stop_subthread(runtime, task, log, inner, stop)
         return subthread_scope(runtime, scope.stored, sub.subthread_id)
     return inner
+
+
+def stop_subthread(runtime: Runtime, task: Task, log: EventLog, scope: Scope, stop: Stop) -> None:
+    """Stop a subthread's turn, and tell those who show it that it is over."""
+    sealed = stop_turn(runtime, task, log, scope, stop)
+    log.append(stopped_event(scope, sealed))
+    end_subthread(runtime, scope, sealed.content)
+
+
+def stopped_event(scope: Scope, sealed: Message) -> NewEvent:
+    """TurnFailed or TurnCancelled of a turn that was sealed so, the root's or a subthread's."""
+    place = scope.subthread.tool_call_id if scope.subthread else f"turn:{scope.turn}"
+    if sealed.kind is MessageKind.TURN_CANCELLED:
+        turn = scope.conversation.turn or scope.conversation.turns
+        return scope.event(EventName.TurnCancelled, f"{place}:cancelled", turn=turn)
+    return scope.event(
+        EventName.TurnFailed,
+        f"{place}:failed",
+        type=sealed.metadata.get("type", ""),
+        message=sealed.content,
+        retryable=bool(sealed.metadata.get("retryable")),
+    )
 
 
 def end_subthread(runtime: Runtime, scope: Scope, failure: str | None = None) -> None:
