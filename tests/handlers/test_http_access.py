@@ -80,6 +80,25 @@ def test_members_find_neither_each_others_threads_nor_the_owners_doors(
     world.refused(404, "not_found", method, path, body=body, user=user)
 
 
+@pytest.mark.parametrize("user", ["colleague", "approver"])
+def test_members_do_not_see_each_others_threads_in_their_lists(world: World, user: str) -> None:
+    assert world.listed(user) == []
+
+
+def test_threads_are_not_listed_in_another_project_of_their_owner(world: World) -> None:
+    world.join_elsewhere()
+    assert len(world.listed("dev")) == 2
+    assert world.listed("dev", "{elsewhere}") == []
+
+
+@pytest.mark.parametrize(("method", "path", "body"), OF_THE_THREAD)
+def test_who_is_no_member_any_more_finds_not_even_their_own_threads(
+    world: World, method: str, path: str, body: Any
+) -> None:
+    with world.not_a_member("dev"):
+        world.refused(404, "not_found", method, path, body=body)
+
+
 def test_a_colleague_cannot_decide(world: World) -> None:
     world.refused(404, "not_found", "POST", CONFIRM, body={"approved": True}, user="colleague")
 
@@ -88,9 +107,5 @@ def test_a_colleague_cannot_decide(world: World) -> None:
 def test_a_thread_is_not_found_in_another_project_of_its_owner(
     world: World, method: str, path: str, body: Any
 ) -> None:
-    world.system.post("/api/projects", {"name": "mine too"})
-    moved = path.replace("{project}", "{elsewhere}")
-    world.system.request(
-        "PUT", world.path("/api/projects/{elsewhere}/members/dev"), body={"role": "owner"}, user="stranger"
-    )
-    world.refused(404, "not_found", method, moved, body=body)
+    world.join_elsewhere()
+    world.refused(404, "not_found", method, path.replace("{project}", "{elsewhere}"), body=body)

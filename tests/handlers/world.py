@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from parley.domain import keys
 from parley.tools.function import agent_function
 from parley.turns.projects import Role
 from tests.support.client import Answer
@@ -48,6 +51,30 @@ class World:
             elsewhere=self.elsewhere,
             unknown=uuid.uuid4(),
         )
+
+    def join_elsewhere(self) -> None:
+        """Make ``dev`` a member of the stranger's project too."""
+        members = self.path("/api/projects/{elsewhere}/members/dev")
+        answer = self.system.request("PUT", members, body={"role": "owner"}, user="stranger")
+        assert answer.status == 200, answer.text
+
+    def listed(self, user: str, project: str = "{project}") -> list[Any]:
+        """The threads that a user's list shows."""
+        path = self.path(f"/api/projects/{project}/chat-threads")
+        answer = self.system.request("GET", path, user=user)
+        assert answer.status == 200, answer.text
+        return list(answer.body["threads"])
+
+    @contextmanager
+    def not_a_member(self, user: str) -> Iterator[None]:
+        """The user's membership of the project is taken away, and given back."""
+        store, place = self.system.store, (keys.project_partition(self.system.project), keys.member(user))
+        membership = store.get(*place)
+        store.delete(*place)
+        try:
+            yield
+        finally:
+            store.put(membership, if_version=0)
 
     def items(self) -> list[tuple[Any, ...]]:
         """Everything stored, with versions."""

@@ -10,8 +10,9 @@ import pytest
 
 from parley.domain import keys
 from parley.domain.conversation import QUEUE_LIMIT, RunStatus
-from parley.domain.errors import Conflict, InvalidRequest, NotFound, TooManyQueued
+from parley.domain.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable, TooManyQueued
 from parley.turns.accept_message import MessageAccepted, NewMessage, continue_thread, start_thread
+from parley.turns.accepted import fingerprint_of
 from parley.turns.ports import Item, Store
 from tests.faults.world import INACTIVITY, World
 
@@ -87,6 +88,8 @@ def test_a_repeated_post_is_known_after_the_end(world: World) -> None:
     assert post(world, "/end", client_message_id="end") == ended
     with pytest.raises(Conflict):
         post(world, "talk 2")
+    with pytest.raises(InvalidRequest):
+        post(world, "talk 2", client_message_id="x")
 
 
 @pytest.mark.parametrize("answered", [False, True])
@@ -97,6 +100,10 @@ def test_another_message_under_a_used_id_is_refused(world: World, answered: bool
     with pytest.raises(InvalidRequest) as refused:
         post(world, "talk 2", client_message_id="x")
     assert refused.value.type == "client_message_id_reused"
+
+
+def test_a_predefined_message_is_another_than_one_of_its_name() -> None:
+    assert fingerprint_of("welcome", None) != fingerprint_of(None, "welcome")
 
 
 def test_a_full_mailbox_refuses_a_message_and_keeps_nothing_of_it(world: World) -> None:
@@ -133,12 +140,12 @@ def test_a_stranger_finds_no_thread(world: World) -> None:
 
 def test_a_persons_wishes_hold_for_the_next_run(world: World) -> None:
     world.work()
-    accept(world, "talk 1", turns_per_run=7, inactivity_seconds=99)
+    accept(world, "talk 1", turns_per_run=5, inactivity_seconds=99)
     world.work()
     assert world.conversation().run.turns_per_run == 3
     world.time_passes(INACTIVITY + 10.0)
     world.work()
-    accept(world, "talk 2")
+    accept(world, "talk 2", turns_per_run=7)
     run = world.conversation().run
     assert (run.turns_per_run, run.inactivity_seconds) == (7, 99)
 
@@ -158,6 +165,23 @@ class _Overtaken:
             happens, self._happens = self._happens, None
             happens()
         return self._inner.put(item, if_version=if_version)
+
+
+def test_a_post_that_came_no_further_than_its_body_is_refused_like_a_new_one(world: World) -> None:
+    def dies() -> None:
+        raise StoreUnavailable
+
+    dying = replace(world.runtime, store=_Overtaken(world.runtime.store, dies))
+    with pytest.raises(StoreUnavailable):
+        continue_thread(
+            dying, "ann", "shop", world.thread_id, NewMessage(message="late", client_message_id="x")
+        )
+    for number in range(QUEUE_LIMIT):
+        accept(world, f"talk {number + 1}")
+    with pytest.raises(TooManyQueued):
+        post(world, "late", client_message_id="x")
+    world.work()
+    accept(world, "late", client_message_id="x")
 
 
 def test_a_post_that_is_overtaken_by_its_own_repetition_and_the_whole_turn_adds_nothing(world: World) -> None:
