@@ -13,6 +13,7 @@ from parley.domain.agents import AgentFunction, SubagentFunction
 from parley.domain.conversation import WATCHDOG_SECONDS, WATCHDOG_STEP
 from parley.tools.function import agent_function
 from parley.turns.calls import REFUSALS
+from parley.turns.invoke_model import RETRY_PAUSE
 from tests.support.soundness import CALL, PLAIN, REPLY, assert_sound, named, story
 from tests.support.systems import HELD, Note, System
 
@@ -121,6 +122,47 @@ def test_cancelling_stops_the_stream_and_the_next_message_is_answered(system: Sy
     assert story(events) == ["UserMessage", "ThreadStart", CHUNKS, "TurnCancelled", *PLAIN]
     assert named(events, "TurnCancelled") == [{"turn": 1}]
     assert system.status(thread)["turns"] == 2
+
+
+@pytest.mark.parametrize(
+    ("system", "agent", "retry_after"),
+    [
+        ("embedded", "talker", 200.0),
+        ("embedded", "boss", 200.0),
+        ("embedded", "talker", 5.0),
+        ("embedded", "talker", None),
+        ("aws", "talker", 300.0),
+    ],
+    indirect=["system"],
+)
+def test_cancelling_does_not_wait_for_the_provider(
+    system: System, agent: str, retry_after: float | None
+) -> None:
+    """Which asked for patience, for long (a subagent's, too) or for a little, or refused and is tried again soon."""
+    refused = error("ProviderRateLimited", times=1, retry_after=retry_after)
+    system.agent(script=[{"when": "work", "text": "Now.", **refused}])
+    helps = AgentFunction(name="help", implementation=SubagentFunction(subagent_id="talker"))
+    asks = {"when": "work", "tool_calls": [{"name": "help", "arguments": {"user_request": "work"}}]}
+    system.agent("boss", functions=[helps], script=[asks])
+    thread = system.start("work", agent)
+    system.wait_until(lambda: system.aggregate(thread).run.paused_until, "the provider was asked")
+    if retry_after == 5.0:
+        system.held()
+    assert system.cancel(thread) is True
+    system.rest(thread, turns=1)
+    assert (system.aggregate(thread).run.attempt, system.aggregate(thread).run.deaths) == (2, 0)
+    events = assert_sound(system, thread)
+    assert story(events)[-1] == "TurnCancelled"
+
+    if system.backend == "embedded":
+        system.clock.advance(retry_after or RETRY_PAUSE)
+        system.wait_until(
+            lambda: system.orchestrator.status(f"{thread}-1-1") == "SUCCEEDED", "it has given up"
+        )
+        assert system.orchestrator.history(f"{thread}-1-1")[-1].name == "StaleRun"
+    system.say(thread, "Hello")
+    system.rest(thread, turns=2)
+    assert story(assert_sound(system, thread)) == [*story(events), *PLAIN]
 
 
 def test_cancelling_answers_the_action_that_waits(system: System) -> None:

@@ -22,6 +22,7 @@ from parley.domain.conversation import (
 )
 from parley.domain.decisions import decide, propose, register, take_decision, withdraw
 from parley.domain.errors import Conflict, StaleRun, TooManyQueued
+from parley.domain.patience import pause, waits_in_vain
 from parley.domain.proposals import Outcome
 from parley.domain.protocol import (
     accept,
@@ -165,6 +166,11 @@ class Protocol(RuleBasedStateMachine):
         self.by(lambda c, run: register(c, run, c.turn, entries), stale)
         if not stale:
             assert all(self.thread.proposal(each) for each in proposals)
+
+    @precondition(lambda self: self.thread.turn)
+    @rule(lasts=SECONDS, stale=st.booleans())
+    def the_provider_asks_for_time(self, lasts: float, stale: bool) -> None:
+        self.by(lambda c, run: pause(c, run, self.now + lasts), stale)
 
     @precondition(lambda self: self.thread.turn)
     @rule(proposal_id=PROPOSALS, lasts=SECONDS, stale=st.booleans())
@@ -313,6 +319,10 @@ class Protocol(RuleBasedStateMachine):
     @invariant()
     def a_promised_cancel_stands_until_the_turn_ends(self) -> None:
         assert self.thread.cancelled == self.known.promised
+
+    @invariant()
+    def nobody_waits_for_a_provider_between_turns(self) -> None:
+        assert self.thread.turn or not waits_in_vain(self.thread, self.now)
 
     @invariant()
     def the_end_is_the_last_message(self) -> None:

@@ -67,6 +67,7 @@ class Run(Value):
 
     ``message_id`` is the claimed message, from claim to the end of its turn; ``deaths`` counts the executions
     that died on it. ``order`` is that of the task that read the mailbox last: an older one changes nothing.
+    Until ``paused_until`` (epoch seconds) a task of it does nothing but wait for a provider.
     """
 
     generation: int
@@ -81,6 +82,7 @@ class Run(Value):
     turns_per_run: int
     inactivity_seconds: int
     started_at: float
+    paused_until: float = 0.0
 
 
 class OpenProposal(Value):

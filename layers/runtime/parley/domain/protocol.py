@@ -198,7 +198,8 @@ def finish_turn(
     require_run(conversation, run_id)
     if conversation.turn is None or conversation.turn != turn:
         return conversation
-    run = conversation.run.but(message_id=None, deaths=0, turns=conversation.run.turns + 1)
+    turns = conversation.run.turns + 1
+    run = conversation.run.but(message_id=None, deaths=0, turns=turns, paused_until=0.0)
     return conversation.but(
         run=run,
         turn=None,
@@ -281,5 +282,6 @@ def new_attempt(conversation: Conversation, dead: RunId) -> Conversation:
     run = conversation.run
     deaths = run.deaths + (not conversation.cancelled) if run.message_id else 0
     run = run.but(attempt=dead.attempt + 1, deaths=deaths, status=RunStatus.STARTING, token=None, order="")
+    run = run.but(paused_until=0.0)
     tokenless = tuple(entry.but(token=None, order="") for entry in conversation.proposals)
     return conversation.but(run=run, proposals=tokenless)

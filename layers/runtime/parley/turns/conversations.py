@@ -7,6 +7,7 @@ from collections.abc import Callable
 from parley.domain import keys
 from parley.domain.conversation import Conversation, StartRun, WakeToken, due_at, signals
 from parley.domain.errors import SaveConflict
+from parley.domain.protocol import new_attempt
 from parley.turns.ports import ConditionFailed, IndexKey, Item
 from parley.turns.records import Stored
 from parley.turns.runtime import Runtime
@@ -81,6 +82,23 @@ def change_stored(
         except ConditionFailed as failed:
             stored = None if failed.stored is None else _parse(failed.stored)
     raise SaveConflict(f"the conversation {thread_id} changed under {TRIES} tries to save it")
+
+
+def start_again(
+    runtime: Runtime, stored: Stored[Conversation], still: Callable[[Conversation], bool] = lambda _: True
+) -> Stored[Conversation]:
+    """The run's next attempt, to be signalled, if ``still`` says so of what is saved by now.
+
+    Nested executions of the last one may wait for a decision: woken, they find that they are stale.
+    """
+    dead = stored.value.run_id
+    again = change_stored(
+        runtime, dead.thread_id, lambda c: new_attempt(c, dead) if still(c) else c, known=stored
+    )
+    for entry in stored.value.proposals:
+        if entry.token is not None:
+            runtime.orchestrator.wake(entry.token)
+    return again
 
 
 def send_signals(runtime: Runtime, conversation: Conversation) -> None:

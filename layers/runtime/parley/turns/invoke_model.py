@@ -10,6 +10,7 @@ from parley.domain.agents import AgentFunction, SubagentFunction
 from parley.domain.decisions import register
 from parley.domain.errors import RetryableProviderError, StaleRun
 from parley.domain.messages import Message, MessageKind, ToolCall
+from parley.domain.patience import pause
 from parley.domain.protocol import count_calls
 from parley.prompts.prompt import Prompt
 from parley.turns import conversations, history
@@ -31,6 +32,8 @@ NO_FINAL_ANSWER = "I could not finish this: it took more steps than one turn may
 """The reply of a model that, asked for its final answer, gave no text."""
 WAITS_PER_CALL = 5
 """How often one model call may be put off by a long Retry-After."""
+RETRY_PAUSE = 16.0
+"""Seconds that the state machine waits at most before it tries a refused model call again."""
 
 
 def invoke_model(runtime: Runtime, task: Task) -> dict[str, Any]:
@@ -47,11 +50,7 @@ def invoke_model(runtime: Runtime, task: Task) -> dict[str, Any]:
         except Interrupted:
             return _interrupted(runtime, task, scope, step)
         except RetryableProviderError as error:
-            wait = error.retry_after
-            waits = task.input.turn.waits + 1
-            if wait is None or waits > WAITS_PER_CALL or not _worth_waiting(runtime.settings, wait):
-                raise
-            return _result("WaitForProvider", scope, step, wait=math.ceil(wait), waits=waits)
+            return _put_off(runtime, task, scope, step, error)
     log.append_made(lambda: closing_events(log, scope, message))
     if not message.tool_calls:
         return _result("RecordReply", scope, step, seq=log.last_seq)
@@ -59,8 +58,35 @@ def invoke_model(runtime: Runtime, task: Task) -> dict[str, Any]:
     return _result("HandleToolCalls", scope, step, seq=log.last_seq, calls=routed)
 
 
-def _worth_waiting(settings: Settings, wait: float) -> bool:
-    return settings.retry_after_here < wait <= settings.retry_after_limit
+def _put_off(
+    runtime: Runtime, task: Task, scope: Scope, step: int, error: RetryableProviderError
+) -> dict[str, Any]:
+    """The state machine waits: for as long as the provider asked, or, of the error itself, before it tries again."""
+    waits = task.input.turn.waits + 1
+    asked = _long_wait(runtime.settings, error, waits)
+    try:
+        _pause(runtime, task, asked or RETRY_PAUSE)
+    except Interrupted:
+        return _interrupted(runtime, task, scope, step)
+    if asked is None:
+        raise error
+    return _result("WaitForProvider", scope, step, wait=math.ceil(asked), waits=waits)
+
+
+def _long_wait(settings: Settings, error: RetryableProviderError, waits: int) -> float | None:
+    """A Retry-After that is too long to hold a worker for and not too long to wait."""
+    wait = error.retry_after
+    if wait is None or waits > WAITS_PER_CALL:
+        return None
+    return wait if settings.retry_after_here < wait <= settings.retry_after_limit else None
+
+
+def _pause(runtime: Runtime, task: Task, seconds: float) -> None:
+    """Note that this run does nothing for so long: whoever cancels it then need not wait. Raises Interrupted."""
+    until = runtime.clock.now() + seconds
+    run = task.run.run_id
+    if conversations.change(runtime, run.thread_id, lambda c: pause(c, run, until)).cancelled:
+        raise Interrupted
 
 
 def _result(
@@ -143,7 +169,10 @@ def _stream(runtime: Runtime, task: Task, prompt: Prompt, streamer: Streamer) ->
             or streamer.draft.calls
         ):
             raise
+    _pause(runtime, task, wait)
     runtime.clock.sleep(wait)
+    if not may_go_on():
+        raise Interrupted
     return ask(runtime, prompt, streamer, may_go_on)
 
 

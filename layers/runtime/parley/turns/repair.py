@@ -147,14 +147,8 @@ def examine(runtime: Runtime, thread_id: str, done: Repaired, *, due: IndexKey |
 
 
 def _start_again(runtime: Runtime, stored: Stored[Conversation], done: Repaired) -> Conversation:
-    """The next attempt. Nested executions of this one may wait for a decision: woken, they find that they are stale."""
-    dead = stored.value.run_id
-    conversation = conversations.change(runtime, dead.thread_id, lambda c: new_attempt(c, dead), known=stored)
     done.restarted += 1
-    for entry in stored.value.proposals:
-        if entry.token is not None:
-            runtime.orchestrator.wake(entry.token)
-    return conversation
+    return conversations.start_again(runtime, stored).value
 
 
 def _signal(runtime: Runtime, conversation: Conversation, done: Repaired) -> bool:
