@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.scenarios.elsewhere import Elsewhere, elsewhere_of
+from tests.support.mcp_server import ToolServer, tool_server
 from tests.support.moto_aws import mocked_aws
 from tests.support.systems import BACKENDS, Account, System, aws_system, embedded_system, set_up
 
@@ -26,6 +28,21 @@ def system(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[System]:
         return
     with aws_system(request.getfixturevalue("account"), f"p-{uuid.uuid4().hex[:8]}") as system:
         yield system
+
+
+@pytest.fixture(scope="module")
+def shared_tools() -> Iterator[ToolServer]:
+    with tool_server() as running:
+        yield running
+
+
+@pytest.fixture
+def elsewhere(
+    system: System, shared_tools: ToolServer, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Elsewhere]:
+    account = request.getfixturevalue("account") if system.backend == "aws" else None
+    with elsewhere_of(system, shared_tools, account, monkeypatch) as there:
+        yield there
 
 
 @pytest.fixture
