@@ -58,3 +58,14 @@ def test_the_system_clock_is_the_machines() -> None:
     assert 0 < (clock.real_delay(clock.now() + 60) or 0) <= 60
     clock.sleep(0)
     clock.subscribe(pytest.fail)()
+
+
+def test_a_machines_clock_that_is_set_goes_forward_here_and_never_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = SystemClock()
+    before, hour, shipped = clock.now(), 3600.0, time.time
+    for offset, expected in ((-hour, 0.0), (hour, hour), (0.0, hour), (3 * hour, 3 * hour)):
+        monkeypatch.setattr(time, "time", lambda by=offset: shipped() + by)
+        assert expected <= clock.now() - before < expected + 60
+    assert 0 < (clock.real_delay(clock.now() + 2) or 0) <= 2

@@ -8,13 +8,27 @@ import threading
 import time
 from collections.abc import Callable
 
+# Seconds since the machine was started; on Linux those that it slept count too.
+_TICKS = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
 
 class SystemClock:
-    """The machine's own time."""
+    """The machine's own time. It never goes back: a machine's clock that is set back goes on here from where it was.
+
+    Otherwise whatever waits for an instant, such as a retry in two seconds, would wait for as much longer.
+    """
+
+    def __init__(self) -> None:
+        self._started = float("-inf")  # when the machine was, epoch seconds
 
     def now(self) -> float:
         """Epoch seconds."""
-        return time.time()
+        present, ticks = (
+            time.time(),
+            time.clock_gettime(_TICKS),
+        )  # in this order: a pause between them does no harm
+        self._started = max(self._started, present - ticks)
+        return self._started + ticks
 
     def sleep(self, seconds: float) -> None:
         """Block the calling thread for `seconds`."""
@@ -22,7 +36,7 @@ class SystemClock:
 
     def real_delay(self, until: float) -> float | None:
         """Real seconds to block until the instant `until`; None would mean "until told"."""
-        return max(0.0, until - time.time())
+        return max(0.0, until - self.now())
 
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Real time never jumps, so `callback` is never called. Returns the unsubscriber."""

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from parley.assets import TASK_FUNCTIONS, TASK_HANDLER, definition, handler, load_task_handlers
 from parley.clock import SystemClock
 from parley.domain import keys
+from parley.embedded import data_format
 from parley.embedded.blobs import FolderBlobs
 from parley.embedded.database import Database
 from parley.embedded.flags import FILE as FLAGS_FILE
@@ -58,9 +59,14 @@ class Installation:
         self.interpreter.open()
 
     def purge(self) -> int:
-        """Delete expired items and executions closed long ago, as AWS does; how many it were."""
+        """Delete expired items and executions closed long ago, as AWS does; how many it were.
+
+        What was saved until then is in the database's own file afterwards.
+        """
         before = self.runtime.clock.now() - KEPT_SECONDS
-        return self.store.purge_expired(self.runtime.blobs.delete) + self.interpreter.forget_closed(before)
+        gone = self.store.purge_expired(self.runtime.blobs.delete) + self.interpreter.forget_closed(before)
+        self.database.copy_back()
+        return gone
 
     def close(self) -> None:
         """Stop working on the folder and give it up; what is under way goes on at the next opening."""
@@ -94,6 +100,7 @@ def open_folder(data: Path, choices: Choices, clock: Any = None) -> Installation
         undo.callback(lock.release)
         database = Database(data / "parley.db", synchronous=choices.synchronous)
         undo.callback(database.close)
+        data_format.adopt(database)
         interpreter = _interpreter(database, clock, choices.workers)
         store = SqliteStore(database, clock)
         hub = SocketHub()

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar
 
 from parley.domain.errors import StorageError
 from parley.embedded.disk_words import FULL
+from parley.embedded.wal_check import note_boot, require_whole_log
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -52,6 +53,7 @@ class Database:
     """A SQLite file in WAL mode for many threads of one process.
 
     `synchronous` NORMAL survives a killed process; FULL also a power cut, at one fsync per (shared) commit.
+    Raises StorageError if the file cannot be opened, or if its write-ahead log is not the one that it had.
     """
 
     def __init__(self, path: Path, *, synchronous: Literal["NORMAL", "FULL"] = "NORMAL") -> None:
@@ -64,7 +66,9 @@ class Database:
         self._closed = False
         self._refusing = False
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        require_whole_log(self.path)
         self._writer = self._connect()
+        note_boot(self.path)
 
     def write(self, operation: Callable[[sqlite3.Connection], T]) -> T:
         """Run `operation` in a transaction that is committed before this returns.
@@ -115,6 +119,13 @@ class Database:
             return operation(connection)
 
         return self.read(within)
+
+    def copy_back(self) -> None:
+        """Bring what is only in the write-ahead log to the file itself, and both to the disk. Holds up no writer.
+
+        Done now and then, the log of a quiet server does not hold all that was ever said to it.
+        """
+        self.read(lambda connection: connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone())
 
     def close(self) -> None:
         """Close every connection. Calls after this raise StorageError."""
