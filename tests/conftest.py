@@ -5,7 +5,11 @@ The dummy credentials and the region are set when the suite is collected, before
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+# Their assertions say what was compared, as those of a test do.
+pytest.register_assert_rewrite("tests.faults.truth", "tests.faults.world")
 
 os.environ.update(
     AWS_ACCESS_KEY_ID="testing",

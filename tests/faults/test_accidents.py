@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from parley.domain.conversation import DEAD_ATTEMPTS, SIGNAL_GRACE_SECONDS, Conversation, RunStatus
@@ -15,15 +13,6 @@ from tests.faults.world import World
 from tests.support.faulty import Fault
 
 HOUR = 3_600.0
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    """A conversation that was just begun. After the test it comes to rest, and its history and log are checked."""
-    world = World()
-    world.begin()
-    yield world
-    world.close()
 
 
 def stalls(world: World, state: str, call: int) -> None:

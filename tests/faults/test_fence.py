@@ -78,12 +78,12 @@ def acting(word: str) -> Callable[[World], None]:
 
 
 def suggesting(world: World) -> None:
-    world.runtime.providers._provider = Suggesting()  # type: ignore[attr-defined]
+    world.runtime.providers.provider = Suggesting()  # type: ignore[attr-defined]
     world.begin(propose_actions=True)
 
 
 def failing(world: World) -> None:
-    world.runtime.providers._provider = Refusing()  # type: ignore[attr-defined]
+    world.runtime.providers.provider = Refusing()  # type: ignore[attr-defined]
     world.begin()
     world.work()
     world.write("fail")

@@ -21,15 +21,6 @@ from tests.faults.world import INACTIVITY, World
 from tests.support.faulty import Fault, TalkingProvider
 
 
-@pytest.fixture
-def world() -> Iterator[World]:
-    """A conversation that was just begun. After the test it comes to rest, and its history and log are checked."""
-    world = World()
-    world.begin()
-    yield world
-    world.close()
-
-
 class Numbered(TalkingProvider):
     """Says something else each time."""
 
@@ -59,7 +50,7 @@ def test_of_two_tries_of_one_model_call_clients_end_with_what_was_recorded(first
     """The first stalls somewhere, the second as well; then the first goes on, and then the second."""
     world = World()
     world.begin()
-    world.runtime.providers._provider = Numbered()  # type: ignore[attr-defined]
+    world.runtime.providers.provider = Numbered()  # type: ignore[attr-defined]
     stalls(world, "InvokeModel", first)
     world.time_passes(700.0)
     branch = next(branch for branch in world.stepper.ready() if branch.state == "InvokeModel")
@@ -85,7 +76,7 @@ def test_a_model_call_that_goes_on_behind_the_end_of_a_stopped_turn_adds_nothing
     if how == "cancelled":
         world.cancel()
     else:
-        world.runtime.providers._provider = Refusing()  # type: ignore[attr-defined]
+        world.runtime.providers.provider = Refusing()  # type: ignore[attr-defined]
     world.time_passes(700.0)
     world.work()
     end = {"cancelled": "TurnCancelled", "failed": "TurnFailed"}[how]

@@ -36,11 +36,12 @@ from tests.support.faulty import (
     FaultyOrchestrator,
     FaultyStore,
     NobodyListens,
-    OneProvider,
     OutsideSystem,
+    TalkingProvider,
     Zombie,
 )
 from tests.support.memory_store import MemoryStore
+from tests.support.models import OneProvider
 from tests.support.stepper import READY, Stepper, TaskFailed
 
 INACTIVITY, CONFIRMATION = 7_200, 86_400
@@ -77,7 +78,7 @@ class World:
             orchestrator=self.orchestrator,
             pusher=NobodyListens(),
             clock=self.clock,
-            providers=OneProvider(),
+            providers=OneProvider(TalkingProvider()),
             functions=self.outside,
         )
         use(self.runtime)

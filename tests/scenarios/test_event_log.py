@@ -11,7 +11,8 @@ from parley.domain import keys
 from parley.tools.function import agent_function
 from parley.turns import sockets
 from parley.turns.runtime import DAY
-from tests.support.large import LargeProviders, text_of
+from tests.support.large import LargeModel, text_of
+from tests.support.models import OneProvider
 from tests.support.soundness import assert_sound
 from tests.support.systems import Note, System
 
@@ -118,7 +119,7 @@ def test_a_client_that_was_cut_off_anywhere_ends_with_what_one_that_stayed_has(s
 def test_events_whose_time_is_over_are_deleted_and_the_log_goes_on_behind_them(embedded: System) -> None:
     system = embedded
     size = 3 * system.runtime.settings.inline_limit
-    system.change_runtime(providers=LargeProviders())
+    system.change_runtime(providers=OneProvider(LargeModel()))
     agent = system.agent(provider="large", model="any")
     thread = system.start(f"say {size}", agent)
     system.rest(thread, turns=1)

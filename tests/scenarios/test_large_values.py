@@ -13,7 +13,8 @@ from parley.tools.registry import FunctionRegistry
 from parley.tools.results import LARGEST_DATA, LONGEST_CONTENT
 from parley.turns.item_size import MAX_ITEM_BYTES
 from parley.turns.publish import frame_of
-from tests.support.large import Keep, LargeProviders, text_of
+from tests.support.large import Keep, LargeModel, text_of
+from tests.support.models import OneProvider
 from tests.support.soundness import assert_sound, named
 from tests.support.systems import System
 
@@ -35,7 +36,7 @@ def large_agent(system: System, *, asks: bool) -> str:
     functions = FunctionRegistry(
         system.runtime.store, system.clock, classes=(Keep,), blobs=system.runtime.blobs
     )
-    system.change_runtime(providers=LargeProviders(), functions=functions)
+    system.change_runtime(providers=OneProvider(LargeModel()), functions=functions)
     system.listen()
     keep = agent_function(Keep, requires_user_confirmation=asks)
     return system.agent("large", provider="large", model="any", functions=[keep])

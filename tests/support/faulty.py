@@ -8,21 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from parley.domain.agents import AgentFunction, Capabilities
-from parley.domain.errors import ProviderNotConfigured
+from parley.domain.agents import AgentFunction
 from parley.prompts.prompt import Prompt
 from parley.turns.function_ports import FunctionCall, FunctionOutcome, FunctionSpec, RemoteCall
 from parley.turns.model_ports import (
     Delta,
     Finish,
-    ImageMaker,
-    Moderator,
-    Provider,
     TextDelta,
     ToolArgumentsDelta,
     ToolCallStart,
 )
 from parley.turns.ports import ExecutionStatus, Index, Item, Started, StateVisit, Store
+from tests.support.models import Model
 from tests.support.stepper import Stepper
 
 T = TypeVar("T")
@@ -179,16 +176,10 @@ CALLS = {"act": ("note", "refund", "refund"), "ask": ("help", "refund"), "deep":
 """What the model calls when a message begins with the word. Handed on, "ask" becomes "act" and "deep" "ask"."""
 
 
-class TalkingProvider:
+class TalkingProvider(Model):
     """A model that calls what ``CALLS`` says when the last message does, and talks otherwise."""
 
     name = "talking"
-
-    def capabilities(self) -> Capabilities:
-        return Capabilities()
-
-    def is_configured(self) -> bool:
-        return True
 
     def stream(self, prompt: Prompt) -> Iterator[Delta]:
         said = max(place for place, message in enumerate(prompt.messages) if message.role == "user")
@@ -202,25 +193,6 @@ class TalkingProvider:
         else:
             yield TextDelta(f"answer to {content}")
             yield Finish("stop")
-
-
-class OneProvider:
-    """Providers with a single one."""
-
-    def __init__(self) -> None:
-        self._provider = TalkingProvider()
-
-    def get(self, name: str) -> Provider:
-        return self._provider
-
-    def names(self) -> Sequence[str]:
-        return [self._provider.name]
-
-    def moderator(self, name: str) -> Moderator:
-        raise ProviderNotConfigured("nobody moderates here")
-
-    def image_maker(self, name: str) -> ImageMaker:
-        raise ProviderNotConfigured("nobody paints here")
 
 
 class OutsideSystem:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import ClassVar
 
-from parley.domain.agents import Capabilities
-from parley.domain.errors import ProviderNotConfigured
 from parley.prompts.prompt import Prompt
 from parley.tools.function import Function, FunctionArguments, FunctionResult
 from parley.turns.model_ports import (
     Delta,
     Finish,
-    ImageMaker,
-    Moderator,
-    Provider,
     TextDelta,
     ToolArgumentsDelta,
     ToolCallStart,
 )
+from tests.support.models import Model
 
 _PIECE = 20_000
 
@@ -45,16 +41,10 @@ class Keep(Function):
         return FunctionResult(arguments.text, {"text": arguments.text})
 
 
-class LargeModel:
+class LargeModel(Model):
     """``call N`` calls ``keep`` with N bytes and answers with N more; ``say N`` answers with N bytes; else "Ok."."""
 
     name = "large"
-
-    def capabilities(self) -> Capabilities:
-        return Capabilities()
-
-    def is_configured(self) -> bool:
-        return True
 
     def stream(self, prompt: Prompt) -> Iterator[Delta]:
         said = max(place for place, message in enumerate(prompt.messages) if message.role == "user")
@@ -74,19 +64,3 @@ class LargeModel:
 def _pieces(text: str) -> Iterator[str]:
     for start in range(0, len(text), _PIECE):
         yield text[start : start + _PIECE]
-
-
-class LargeProviders:
-    """Providers with that model alone."""
-
-    def get(self, name: str) -> Provider:
-        return LargeModel()
-
-    def names(self) -> Sequence[str]:
-        return [LargeModel.name]
-
-    def moderator(self, name: str) -> Moderator:
-        raise ProviderNotConfigured("nobody moderates here")
-
-    def image_maker(self, name: str) -> ImageMaker:
-        raise ProviderNotConfigured("nobody paints here")

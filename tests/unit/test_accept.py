@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,15 +15,6 @@ from parley.turns.accept_message import MessageAccepted, NewMessage, continue_th
 from parley.turns.accepted import fingerprint_of
 from parley.turns.ports import Item, Store
 from tests.faults.world import INACTIVITY, World
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    """A thread whose first message waits for its run."""
-    world = World()
-    world.begin()
-    yield world
-    world.close()
 
 
 def post(world: World, message: str = "talk", user: str = "ann", **fields: Any) -> MessageAccepted:

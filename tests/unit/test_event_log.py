@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,15 +15,6 @@ from parley.domain.events import EventName, NewEvent
 from parley.turns.event_log import EventLog
 from parley.turns.read_events import events_after
 from tests.faults.world import World
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    """A thread whose log is empty: its first message waits."""
-    world = World()
-    world.begin()
-    yield world
-    world.close()
 
 
 def a_log(world: World, *, rerun: bool = False, start: int | None = None) -> EventLog:

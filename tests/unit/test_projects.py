@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from parley.domain.errors import Conflict, InvalidRequest
 from parley.turns import projects
 from parley.turns.projects import AGENT_BYTES, Role
 from tests.faults.world import World
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World()
-    world.begin()
-    yield world
-    world.work()
-    world.close()
 
 
 @pytest.mark.parametrize("role", [Role.MEMBER, Role.APPROVER])

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-
-import pytest
 
 from parley.domain import keys
 from parley.domain.events import channel_of
@@ -26,14 +23,6 @@ class Line:
         if connection_id in self.gone:
             raise ConnectionGone
         self.frames.append(connection_id)
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World()
-    world.begin()
-    yield world
-    world.close()
 
 
 def test_a_connection_that_is_gone_is_forgotten_and_the_turn_reaches_the_others(world: World) -> None:

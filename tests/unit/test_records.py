@@ -12,9 +12,10 @@ from parley.domain.values import Value
 from parley.embedded.blobs import FolderBlobs
 from parley.turns.ports import ConditionFailed
 from parley.turns.records import load, put, put_once, whole_body
-from parley.turns.runtime import Runtime, Settings
-from tests.support.faulty import FaultyOrchestrator, NobodyListens, OneProvider, OutsideSystem
+from parley.turns.runtime import DAY, Runtime, Settings
+from tests.support.faulty import FaultyOrchestrator, NobodyListens, OutsideSystem, TalkingProvider
 from tests.support.memory_store import MemoryStore
+from tests.support.models import OneProvider
 from tests.support.stepper import Stepper
 
 
@@ -31,7 +32,7 @@ def runtime(tmp_path: Path) -> Runtime:
         orchestrator=FaultyOrchestrator(Stepper(lambda payload: None, clock)),
         pusher=NobodyListens(),
         clock=clock,
-        providers=OneProvider(),
+        providers=OneProvider(TalkingProvider()),
         functions=OutsideSystem(),
         settings=Settings(inline_limit=100),
     )
@@ -69,6 +70,18 @@ def test_a_body_over_the_limit_in_bytes_lies_in_a_blob_and_reads_back_whole(
     assert stored is not None
     assert stored.value.text == text
     assert put_once(runtime, "P", "s", Note(text="y" * 200)).text == text
+
+
+@pytest.mark.parametrize(
+    ("lasts", "folder"), [(None, "items"), (30 * DAY, "expiring"), (31 * DAY, "expiring-after-a-wait")]
+)
+def test_a_large_value_that_expires_lies_where_a_rule_of_the_bucket_takes_it_in_time(
+    runtime: Runtime, lasts: float | None, folder: str
+) -> None:
+    until = None if lasts is None else int(runtime.clock.now() + lasts)
+    put(runtime, "P", "s", Note(text="x" * 200), if_version=0, expires_at=until)
+    (blob,) = runtime.blobs.list_keys("")
+    assert blob.key.split("/")[0] == folder
 
 
 def test_two_large_values_under_one_key_do_not_overwrite_each_others_blob(runtime: Runtime) -> None:

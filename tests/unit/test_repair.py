@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from pydantic import ValidationError
 
@@ -14,14 +12,6 @@ from parley.turns.ports import ExecutionStatus, IndexKey, Item
 from parley.turns.repair import Repaired, repair_due, repair_execution
 from parley.wiring import use
 from tests.faults.world import World
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World()
-    world.begin()
-    yield world
-    world.close()
 
 
 def test_a_thread_that_cannot_be_repaired_hides_no_other(world: World) -> None:
