@@ -46,6 +46,10 @@ class MortalDatabase(Database):
             self.dead.set()
             raise Killed
 
+    def dies_next(self) -> None:
+        """The next write is the one."""
+        self._at = self._count + 1
+
     def read(self, operation: Callable[[sqlite3.Connection], T]) -> T:
         self._alive()
         return super().read(operation)

@@ -56,6 +56,29 @@ def test_the_task_of_a_dead_worker_is_handed_out_again_at_the_end_of_its_lease(m
     assert function.payloads == [{"tries": 0}, {"tries": 1}]
 
 
+def test_a_dead_workers_lease_is_remembered_by_an_execution_that_memory_had_no_room_for(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("parley.embedded.interpreter.engine._PARKED_IN_MEMORY", 0)
+    calls: list[str] = []
+
+    def function(name: str, payload: Any) -> Any:
+        calls.append(payload)
+        if payload == "dies" and calls.count("dies") == 1:
+            wait_until(lambda: not len(stage.interpreter._engine.cache))
+            raise Killed
+
+    stage = make(flow(("M", each(("T", call())))), function, lease_seconds=60)
+    stage.start(data=["dies", "lives"])
+    stage.rest()
+    stage.clock.advance(59)
+    stage.rest()
+    assert sorted(calls) == ["dies", "lives"]
+    stage.clock.advance(1)
+    assert stage.finish().status == "SUCCEEDED"
+    assert sorted(calls) == ["dies", "dies", "lives"]
+
+
 def test_a_delivery_after_a_death_uses_up_no_retry(make: Make) -> None:
     function = _DiesAtFirst(3)
     stage = make(flow(("T", call(payload=_COUNTED, Retry=[retry("X", MaxAttempts=1)]))), function)

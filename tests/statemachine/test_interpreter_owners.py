@@ -1,5 +1,6 @@
 """One owner after the other: closing, taking over, and the results that come too late."""
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.statemachine.corpus import call, flow, passing, wait_for_token
-from tests.statemachine.interpreter_stage import Stage, wait_until
+from tests.statemachine.corpus import call, flow, nested, passing, wait_for_token
+from tests.statemachine.corpus_player import with_arns
+from tests.statemachine.interpreter_stage import CHILD, Killed, MortalDatabase, Stage, wait_until
 
 _COUNTED = {"Payload": {"tries.$": "$$.State.RetryCount"}}
 
@@ -163,6 +165,72 @@ def test_a_late_result_cannot_end_an_execution_that_another_owner_runs(make: Mak
     assert stage.interpreter.describe_execution("x").status == "RUNNING"
     gates[1].set()
     assert '"in time"' in str(stage.finish().output)
+
+
+def test_a_claim_that_has_moved_on_is_not_handed_out_again(make: Make) -> None:
+    gates = {"a": threading.Event(), "b": threading.Event()}
+    calls: list[str] = []
+
+    def function(name: str, payload: Any) -> Any:
+        calls.append(name)
+        if calls.count(name) == 1:
+            gates[name].wait(20)
+
+    stage = make(flow(("A", call("a")), ("B", call("b"))), function)
+    stage.start()
+    wait_until(lambda: calls)
+    claim = stage.database.read(
+        lambda connection: connection.execute("SELECT execution, path, serial FROM branch").fetchone()
+    )
+    gates["a"].set()
+    wait_until(lambda: len(calls) == 2)
+    stage.interpreter._engine.wakes.redeliver(*claim)
+    gates["b"].set()
+    assert stage.finish().status == "SUCCEEDED"
+    assert calls == ["a", "b"]
+
+
+def test_what_nobody_waits_for_any_more_is_stopped_when_it_is_opened_again(tmp_path: Path) -> None:
+    parent = with_arns(flow(("N", nested("one", TimeoutSeconds=5))), {"child": CHILD})
+    machines = {"main": parent, "child": flow(("Ask", wait_for_token("ask")))}
+    stage = Stage(tmp_path, machines, lambda name, payload: None)
+    stage.interpreter.close()
+    mortal = MortalDatabase(stage.path, after_commit=True)
+    stage.open(mortal)
+    stage.start()
+    stage.rest()
+    mortal.dies_next()
+    with contextlib.suppress(Killed):
+        stage.clock.advance(5)
+    stage.interpreter.close()
+    stage.open()
+    assert stage.interpreter.describe_execution("x").status == "FAILED"
+    wait_until(lambda: stage.interpreter.describe_execution("one").status == "ABORTED")
+    stage.close()
+
+
+def test_a_nested_execution_that_closes_while_another_begins_to_wait_for_it_is_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens: list[str] = []
+    parent = with_arns(flow(("N", nested("shared"))), {"child": CHILD})
+    machines = {"main": parent, "child": flow(("Ask", wait_for_token("ask")))}
+    stage = Stage(tmp_path, machines, lambda name, payload: tokens.append(payload["token"]))
+    names = stage.interpreter._engine.names
+    reserve_nested = names.reserve_nested
+
+    def closes_behind(machine: str, name: str, text: str) -> int | None:
+        found = reserve_nested(machine, name, text)
+        if found is not None:
+            stage.interpreter.send_task_success(tokens[0], "{}")
+        return found
+
+    monkeypatch.setattr(names, "reserve_nested", closes_behind)
+    stage.start("first")
+    stage.rest()
+    stage.start("second")
+    assert [stage.finish("first").status, stage.finish("second").status] == ["SUCCEEDED", "SUCCEEDED"]
+    stage.close()
 
 
 def test_a_machines_time_limit_counts_on_from_the_start_when_it_is_opened_again(make: Make) -> None:

@@ -12,7 +12,7 @@ from parley.domain.errors import StorageError
 from parley.embedded.database import Database
 from tests.statemachine.corpus import call, each, flow, nested, wait_for_token
 from tests.statemachine.corpus_player import with_arns
-from tests.statemachine.interpreter_stage import CHILD, Stage
+from tests.statemachine.interpreter_stage import CHILD, Stage, wait_until
 
 T = TypeVar("T")
 
@@ -148,6 +148,56 @@ def test_in_a_shared_commit_only_the_write_that_does_not_fit_fails(database: Dat
         thread.join()
     assert outcomes == {1: "stored", 2: "refused", 3: "stored"}
     assert _keys(database) == [1, 3]
+
+
+def _queued(database: Database, operations: list[Callable[[sqlite3.Connection], int]]) -> list[Any]:
+    """What each operation came to, its result or its error, if all of them wait for one commit."""
+    gate = threading.Event()
+    outcomes: list[Any] = [None] * len(operations)
+
+    def write(place: int) -> None:
+        try:
+            outcomes[place] = database.write(operations[place])
+        except (Exception, KeyboardInterrupt) as error:
+            outcomes[place] = error
+
+    holder = threading.Thread(target=lambda: database.write(lambda connection: gate.wait(20)))
+    holder.start()
+    threads = [threading.Thread(target=write, args=(place,)) for place in range(len(operations))]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: len(database._queue) == len(threads))
+    gate.set()
+    for thread in [holder, *threads]:
+        thread.join()
+    return outcomes
+
+
+def _failing_at_first(key: int, error: BaseException) -> Callable[[sqlite3.Connection], int]:
+    errors = [error]
+
+    def operation(connection: sqlite3.Connection) -> int:
+        if errors:
+            raise errors.pop()
+        return _insert(key)(connection)
+
+    return operation
+
+
+def test_a_write_that_succeeds_by_itself_has_no_error_of_the_shared_commit(database: Database) -> None:
+    full = sqlite3.OperationalError("database or disk is full")
+    full.sqlite_errorcode = sqlite3.SQLITE_FULL
+    outcomes = _queued(
+        database, [_failing_at_first(1, LookupError()), _failing_at_first(2, full), _insert(3)]
+    )
+    assert outcomes == _keys(database) == [1, 2, 3]
+
+
+def test_an_interrupt_of_one_writer_leaves_the_others_their_writes(database: Database) -> None:
+    outcomes = _queued(database, [_insert(1), _failing_at_first(2, KeyboardInterrupt()), _insert(3)])
+    kept = _keys(database)
+    assert [outcome for outcome in outcomes if not isinstance(outcome, BaseException)] == kept
+    assert len(kept) == 2
 
 
 def test_a_closed_database_says_so(tmp_path: Path) -> None:

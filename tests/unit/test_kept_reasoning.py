@@ -13,11 +13,12 @@ from parley.domain.errors import (
     ProviderRejectedRequest,
     StreamCut,
 )
-from parley.domain.messages import ToolCall, Usage
+from parley.domain.messages import Message, MessageKind, ToolCall, Usage
 from parley.prompts.prompt import Prompt, PromptMessage
 from parley.providers.wire import openai_chat
 from parley.providers.wire.kept_reasoning import KeptReasoning
 from parley.providers.wire.openai_errors import decode_error
+from parley.turns.read_threads import shown_message
 from tests.support.replies import Reply, collect
 
 FIXTURES = Path(__file__).parents[1] / "providers" / "fixtures"
@@ -118,6 +119,28 @@ def test_openai_itself_gets_no_reasoning_back() -> None:
     reply = read(openai_chat, *lines(chunk({"reasoning_content": "Hm."}), CALLED, ENDED))
     assert reply.finish is not None
     assert reply.finish.provider_data == {}
+
+
+def test_what_a_provider_wants_back_is_shown_to_nobody() -> None:
+    call = ToolCall(
+        tool_call_id="call_1",
+        name="f",
+        provider_call_id="kept-id",
+        metadata={"thought_signature": "kept-mark"},
+    )
+    message = Message(
+        id="m",
+        kind=MessageKind.ASSISTANT_TOOL_CALL,
+        role="assistant",
+        timestamp=0.0,
+        turn=1,
+        tool_calls=(call,),
+        metadata={"provider": "deepseek", "provider_data": {"reasoning_content": "kept-thought"}},
+    )
+    shown = shown_message(message)
+    assert "kept-" not in json.dumps(shown)
+    assert shown["metadata"] == {"provider": "deepseek"}
+    assert shown["tool_calls"] == [{"tool_call_id": "call_1", "name": "f", "arguments": {}}]
 
 
 def test_details_are_joined_by_their_index_and_go_back() -> None:
