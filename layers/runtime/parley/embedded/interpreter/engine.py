@@ -67,7 +67,6 @@ class Engine:
         self.serials: itertools.count[int] = itertools.count(1)
         self.token_key = b""
         self.closing = False  # no more claims are begun
-        self.closed = False  # results are no longer saved either
         self.invoke = invoke
         self._on_closed = on_closed
         self._parents: dict[int, set[tuple[int, str]]] = {}

@@ -103,7 +103,6 @@ class Interpreter:
         engine.closing = True
         engine.timers.close(_GRACE)
         engine.pool.close(_GRACE)
-        engine.closed = True
 
     def at_rest(self) -> bool:
         """Whether no worker has anything to do: every execution waits for time or a signal, or is closed."""

@@ -56,8 +56,6 @@ class Workers:
             # The model of a worker that dies: nothing of this try is saved, its lease has to run out.
             _log.warning("a worker died in %s", claim.function, exc_info=True)
         local.claim = None
-        if self._engine.closed:
-            return None  # it outlived the closing: the next owner hands it out again
         following = self._take_following()
         if following is not None:  # the function answered its own token: the execution is already beyond it
             self.alive.discard(claim.serial)
