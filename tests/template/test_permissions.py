@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
+from parley.domain.agents import Agent
 from parley.rollout import NEW_FORM, check_flags
+from parley.turns.records import EXPIRING, EXPIRING_LATER, LONGEST_WAIT
+from parley.turns.runtime import DAY
+from parley.variables import settings
 from tests.support.template import allowed_actions, as_list, resources, source, statements, transformed
 
 # Actions for which IAM knows no resource: AWS's service authorization reference names none for them.
@@ -206,6 +210,26 @@ def test_the_bucket_is_private_encrypted_and_answers_over_tls_only() -> None:
     (statement,) = policy["PolicyDocument"]["Statement"]
     assert statement["Effect"] == "Deny"
     assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
+def test_what_is_too_large_for_an_event_goes_with_its_event() -> None:
+    rules = {
+        rule["Prefix"]: rule["ExpirationInDays"]
+        for rule in source()["Resources"]["Bucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
+        if "Prefix" in rule
+    }
+    kept = {"Ref": "EventRetentionDays"}
+    kept_longer = {"Fn::FindInMap": ["EventRetention", kept, "DaysWithWait"]}
+    assert rules == {EXPIRING: kept, EXPIRING_LATER: kept_longer}
+    (longest,) = [
+        rule.le for rule in Agent.model_fields["confirmation_seconds"].metadata if hasattr(rule, "le")
+    ]
+    assert longest == LONGEST_WAIT
+    days = source()["Parameters"]["EventRetentionDays"]["AllowedValues"]
+    expected = {str(each): {"DaysWithWait": each + int(LONGEST_WAIT / DAY)} for each in days}
+    assert source()["Mappings"]["EventRetention"] == expected
+    for each in days:
+        settings({"PARLEY_EVENT_RETENTION_DAYS": str(each)}, chunk_milliseconds=0)
 
 
 def test_readers_of_the_bucket_may_list_it_so_that_a_missing_key_is_not_a_forbidden_one() -> None:

@@ -1,8 +1,8 @@
 """Values in the store: JSON in and out, bodies too large for an item kept as blobs.
 
 A body over ``Settings.inline_limit`` is put into the blobs first, under a key of its own, and the item holds
-``{"$blob": key}``; readers see the whole value either way. The blobs of items that are kept as long as events are
-lie below ``EXPIRING``, so that a rule of the bucket can take them too; it knows that one length of time.
+``{"$blob": key}``; readers see the whole value either way. The blobs of items that expire lie below a folder for each
+length of time that events are kept for, so that a rule of the bucket can take them too.
 """
 
 from __future__ import annotations
@@ -14,11 +14,15 @@ from typing import Generic, TypeVar
 
 from parley.domain.values import Value
 from parley.turns.ports import ConditionFailed, IndexKey, Item
-from parley.turns.runtime import Runtime
+from parley.turns.runtime import DAY, Runtime
 
 V = TypeVar("V", bound=Value)
 _REFERENCE = '{"$blob":'
 EXPIRING = "expiring/"
+EXPIRING_LATER = "expiring-after-a-wait/"
+"""Of what is logged while an action waits: events are kept from the end of the wait on."""
+LONGEST_WAIT = 30 * DAY
+"""Seconds that an action waits for a person at most: see ``Agent.confirmation_seconds``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +64,17 @@ def put_body(runtime: Runtime, item: Item, *, if_version: int | None) -> Item:
     """Store an item of any body size. Raises ConditionFailed."""
     encoded = item.body.encode()
     if len(encoded) > runtime.settings.inline_limit:
-        latest = runtime.clock.now() + runtime.settings.event_retention_seconds
-        folder = EXPIRING if item.expires_at is not None and item.expires_at <= latest else "items/"
-        key = f"{folder}{item.partition}/{item.sort}/{uuid.uuid4().hex}"
+        key = f"{_folder(runtime, item.expires_at)}{item.partition}/{item.sort}/{uuid.uuid4().hex}"
         runtime.blobs.put(key, encoded, content_type="application/json")
         item = replace(item, body=json.dumps({"$blob": key}, separators=(",", ":")))
     return runtime.store.put(item, if_version=if_version)
+
+
+def _folder(runtime: Runtime, expires_at: int | None) -> str:
+    if expires_at is None:
+        return "items/"
+    latest = runtime.clock.now() + runtime.settings.event_retention_seconds
+    return EXPIRING if expires_at <= latest else EXPIRING_LATER
 
 
 def put(
