@@ -158,7 +158,7 @@ def _queued(database: Database, operations: list[Callable[[sqlite3.Connection], 
     def write(place: int) -> None:
         try:
             outcomes[place] = database.write(operations[place])
-        except (Exception, KeyboardInterrupt) as error:
+        except (LookupError, StorageError, KeyboardInterrupt) as error:
             outcomes[place] = error
 
     holder = threading.Thread(target=lambda: database.write(lambda connection: gate.wait(20)))
