@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
@@ -13,8 +14,13 @@ from aws_lambda_powertools.event_handler.openapi.exceptions import (
     RequestValidationError,
 )
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
+from pydantic import BaseModel, ConfigDict, model_validator
 
+from on_http.resolver import sent_body
+from parley.domain.agents import NAME_PATTERN
 from parley.domain.errors import Refusal, StorageError, StoreUnavailable
+from parley.domain.faults import MOST_FAULTS, faults_in
+from parley.domain.remote_functions import NAME_OF_SETTING, NAME_OF_TOOL
 
 _log = logging.getLogger("parley.http")
 
@@ -22,6 +28,36 @@ Limit = Annotated[int, Query(ge=1, le=100, description="Entries per page")]
 Name = Annotated[str, Path(min_length=1, max_length=200)]
 """An id in a path. Longer ones would not fit into a key of the store, and nothing has one."""
 Cursor = Annotated[str | None, Query(max_length=600, description="`next` of the page before")]
+
+_SHOWN_NAME = 60
+_OF_A_WHOLE_BODY = ("value_error", "assertion_error")
+"""Faults of fields that do not go together: the body is an object all the same."""
+_FORMS = {
+    NAME_PATTERN.pattern: "1 to 64 letters, digits, _ and -, the first one a letter or digit",
+    NAME_OF_SETTING: "a name such as WEATHER_KEY: capital letters and digits, with single _ between them",
+    NAME_OF_TOOL: "plain ASCII",
+}
+"""What patterns accept, in words."""
+
+
+class Written(BaseModel):
+    """A body, or a part of one, as a person writes it: a field that does not exist is a mistake, not to be ignored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fields_are_known(cls, given: Any) -> Any:
+        if isinstance(given, dict):
+            refuse_unknown(given, cls)
+        return given
+
+
+def refuse_unknown(given: dict[str, Any], kind: type[BaseModel]) -> None:
+    """Raises ValueError for fields that the kind does not have, with those that it has."""
+    if unknown := sorted(set(given) - set(kind.model_fields)):
+        named = ", ".join(name[:_SHOWN_NAME] for name in unknown[:MOST_FAULTS])
+        raise ValueError(f"unknown: {named}; accepted: {', '.join(kind.model_fields)}")
 
 
 def install(app: APIGatewayHttpResolver) -> None:
@@ -65,13 +101,18 @@ def _unknown_route(_: NotFoundError) -> Response[str]:
 
 
 def _invalid(invalid: RequestValidationError) -> Response[str]:
-    """Where the first fault lies and what is accepted; never what was sent."""
-    first = invalid.errors()[0]
-    where, *names = first["loc"] or ("body",)
-    place = [str(part) for part in (names if where in ("body", "query", "path", "header") else first["loc"])]
+    """Where the faults lie and what is accepted; never what was sent."""
+    errors = invalid.errors()
+    first = errors[0]
     if first["type"] == "json_invalid":
         return error(400, "bad_request", f"The body must be JSON: {first['ctx']['error']}.")
-    if not place and first["loc"] and first["loc"][0] == "body":
+    if tuple(first["loc"]) == ("body",) and first["type"] not in _OF_A_WHOLE_BODY:
         return error(400, "bad_request", "The body must be a JSON object.")
-    words = first["msg"].removeprefix("Value error, ")
-    return error(422, "invalid_request", f"{'.'.join(place)}: {words}.")
+    placed = [{**each, "loc": _within(each["loc"])} for each in errors]
+    body = sent_body() if first["loc"][:1] == ("body",) else None
+    return error(422, "invalid_request", f"{faults_in(placed, body, _FORMS)}.")
+
+
+def _within(steps: Sequence[int | str]) -> Sequence[int | str]:
+    """The steps behind Powertools' word for the part of the request."""
+    return steps[1:] if steps and steps[0] in ("body", "query", "path", "header") else steps

@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
-from pydantic import BaseModel, ConfigDict
 
-from on_http.answers import Limit, Name
+from on_http.answers import Limit, Name, Written
 from on_http.resolver import current_user, whole
 from parley import wiring
 from parley.domain.documents import MOST_PASSAGES
@@ -24,10 +23,9 @@ SearchQuery = Annotated[str, Query(min_length=1, description="A question, or wor
 Passages = Annotated[int, Query(ge=1, le=MOST_PASSAGES, description="How many passages")]
 
 
-class DocumentInput(BaseModel):
+class DocumentInput(Written):
     """A document's text, and its title if not its first heading's."""
 
-    model_config = ConfigDict(extra="forbid")
     title: str | None = None
     content: str
 

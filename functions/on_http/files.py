@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
-from pydantic import BaseModel, ConfigDict
 
-from on_http.answers import Limit, Name
+from on_http.answers import Limit, Name, Written
 from on_http.resolver import current_user, whole
 from parley import wiring
 from parley.turns import files
@@ -21,10 +20,9 @@ Prefix = Annotated[str, Query(description="Only paths that begin with this")]
 FileCursor = Annotated[str | None, Query(max_length=800, description="`next` of the page before")]
 
 
-class FileInput(BaseModel):
+class FileInput(Written):
     """A file's content: text, or bytes in base64."""
 
-    model_config = ConfigDict(extra="forbid")
     content: str | None = None
     content_base64: str | None = None
 

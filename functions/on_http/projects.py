@@ -6,15 +6,16 @@ from typing import Annotated, Any, get_args
 
 from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.openapi.params import Path
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
-from on_http.answers import Name
+from on_http.answers import Name, Written, refuse_unknown
 from on_http.resolver import current_user
 from parley import wiring
 from parley.domain.agents import MOST_FUNCTIONS, NAME_PATTERN, Agent, AgentFunction, Implementation
 from parley.domain.errors import InvalidRequest
+from parley.domain.remote_functions import HIDDEN
 from parley.domain.values import Value
-from parley.turns import projects
+from parley.turns import projects, read_agents
 from parley.turns.projects import Member, Project
 from parley.turns.sockets import ticket_answer
 
@@ -26,30 +27,33 @@ _KINDS: dict[Any, type[Value]] = {
 AgentId = Annotated[str, Path(pattern=NAME_PATTERN.pattern)]
 
 
-class NewProject(BaseModel):
+class NewProject(Written):
     """A project's name."""
 
     name: str = Field(min_length=1, max_length=200)
 
 
-class FunctionInput(AgentFunction):
-    """A function as a person writes it: a field that does not exist is a mistake, not to be ignored."""
-
-    model_config = ConfigDict(extra="forbid")
+class FunctionInput(AgentFunction, Written):
+    """A function as a person writes it."""
 
     @field_validator("implementation", mode="before")
     @classmethod
-    def _fields_are_known(cls, given: Any) -> Any:
-        kind = _KINDS.get(given.get("kind")) if isinstance(given, dict) else None
-        if kind and (unknown := sorted(set(given) - set(kind.model_fields))):
-            raise ValueError(f"unknown: {', '.join(unknown)}; accepted: {', '.join(kind.model_fields)}")
+    def _its_fields_are_known(cls, given: Any) -> Any:
+        if isinstance(given, dict) and (kind := _KINDS.get(str(given.get("kind")))):
+            refuse_unknown(given, kind)
         return given
 
+    @model_validator(mode="after")
+    def _nothing_stands_for_what_is_hidden(self) -> FunctionInput:
+        if HIDDEN in self.model_dump_json(include={"implementation"}):
+            words = f"{HIDDEN} is what members see in place of a value; an owner's GET has the value itself"
+            raise ValueError(f"implementation: {words}")
+        return self
 
-class AgentInput(Agent):
+
+class AgentInput(Agent, Written):
     """An agent as a person writes it."""
 
-    model_config = ConfigDict(extra="forbid")
     functions: tuple[FunctionInput, ...] = Field(default=(), max_length=MOST_FUNCTIONS)
 
 
@@ -70,31 +74,16 @@ def put_member(project: Name, user: Name, member: Member) -> Member:
 def agents(project: Name) -> dict[str, Any]:
     """The project's agents with their functions, predefined messages and the caller's last use.
 
-    Their prompts and settings, which may be long, come with the single agent.
+    Their prompts and settings, which may be long, come with the single agent. `unreadable` names agents that have to
+    be put again, and why.
     """
-    runtime, caller = wiring.runtime(), current_user()
-    projects.require_member(runtime, caller, project)
-    uses = projects.last_uses(runtime, project, caller)
-    found = [
-        projects.with_class_facts(runtime.functions, agent)
-        for agent in projects.list_agents(runtime, project)
-    ]
-    return {
-        "agents": [
-            {
-                **agent.model_dump(mode="json", exclude={"system_prompt", "settings"}),
-                "last_used_at": uses.get(agent.agent_id),
-            }
-            for agent in found
-        ]
-    }
+    return read_agents.list_agents(wiring.runtime(), current_user(), project)
 
 
 @router.get(f"{AGENTS}/<agent>", tags=["agents"])
 def get_agent(project: Name, agent: AgentId) -> Agent:
-    """An agent."""
-    projects.require_member(wiring.runtime(), current_user(), project)
-    return projects.read_agent(wiring.runtime(), project, agent)
+    """An agent; values of its functions' headers and queries for owners only."""
+    return read_agents.show_agent(wiring.runtime(), current_user(), project, agent)
 
 
 @router.put(f"{AGENTS}/<agent>", tags=["agents"])

@@ -40,6 +40,11 @@ def current_user() -> str:
     return str(authorizer.jwt_claim["sub"])
 
 
+def sent_body() -> Any:
+    """The JSON body of this thread's request. Raises ValueError if it is none."""
+    return _event.get().json_body
+
+
 def whole(name: str, value: str) -> str:
     """The value of the greedy parameter ``name``, which the resolver has read from the path.
 

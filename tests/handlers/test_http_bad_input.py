@@ -122,31 +122,49 @@ def test_edited_arguments_that_do_not_fit_decide_nothing(world: World) -> None:
         world.refused(422, "invalid_arguments", "POST", CONFIRM, body=body)
 
 
+A1 = "/api/projects/{project}/agents/a1"
+EVE = "/api/projects/{project}/members/eve"
+PREDEFINED = {"id": "x", "title": "X"}
+BIG = "hunter2" * 30
+
+
 @pytest.mark.parametrize(
-    ("method", "path", "body"),
+    ("method", "path", "body", "words"),
     [
-        ("POST", "/api/projects", {}),
-        ("POST", "/api/projects", {"name": ""}),
-        ("POST", "/api/projects", {"name": "x" * 201}),
-        ("POST", "/api/projects", {"name": 1}),
-        ("PUT", "/api/projects/{project}/members/eve", {}),
-        ("PUT", "/api/projects/{project}/members/eve", {"role": "king"}),
-        ("PUT", "/api/projects/{project}/members/" + "e" * 2000, {"role": "member"}),
-        ("PUT", "/api/projects/{project}/agents/a1", {}),
-        ("PUT", "/api/projects/{project}/agents/a1", {**AGENT, "agent_id": "other"}),
-        ("PUT", "/api/projects/{project}/agents/a1", {**AGENT, "name": ""}),
-        ("PUT", "/api/projects/{project}/agents/a1", {**AGENT, "provider": "nobody"}),
-        ("PUT", "/api/projects/{project}/agents/a1", {**AGENT, "history_window": 0}),
-        ("PUT", "/api/projects/{project}/agents/a1", {**AGENT, "settings": []}),
-        ("PUT", "/api/projects/{project}/agents/a1", {**AGENT, "on_message_while_pending": "ignore"}),
-        ("PUT", "/api/projects/{project}/agents/a1", {**AGENT, "functions": [{"name": "x"}]}),
-        ("PUT", "/api/projects/{project}/agents/a b", {**AGENT, "agent_id": "a b"}),
+        ("POST", "/api/projects", {}, "name: is missing."),
+        ("POST", "/api/projects", {"name": ""}, "name: must have at least 1 character."),
+        ("POST", "/api/projects", {"name": BIG}, "name: must have at most 200 characters, not 210."),
+        ("POST", "/api/projects", {"name": 1}, "name: must be text, not a number."),
+        ("POST", "/api/projects", {"title": "Shop"}, "unknown: title; accepted: name."),
+        ("PUT", EVE, {}, "role: is missing."),
+        ("PUT", EVE, {"role": "king"}, "role: must be one of owner, member or approver."),
+        ("PUT", "/api/projects/{project}/members/" + "e" * 2000, {"role": "member"}, "user: must have at most 200"),
+        ("PUT", A1, {"nmae": BIG}, "unknown: nmae; accepted: agent_id, name, description,"),
+        ("PUT", A1, {}, "agent_id: is missing; name: is missing; provider: is missing; model: is missing."),
+        ("PUT", A1, {**AGENT, "agent_id": "other"}, "agent_id: must be a1, as in the path."),
+        ("PUT", A1, {**AGENT, "name": ["hunter2"]}, "name: must be text, not a list."),
+        ("PUT", A1, {**AGENT, "provider": "nobody"}, "provider: nobody is not one of"),
+        ("PUT", A1, {**AGENT, "history_window": 0}, "history_window: must be at least 1, not 0."),
+        ("PUT", A1, {**AGENT, "history_window": "ten"}, "history_window: must be a whole number."),
+        ("PUT", A1, {**AGENT, "settings": []}, "settings: must be an object, not a list."),
+        ("PUT", A1, {**AGENT, "on_message_while_pending": "ignore"}, "must be one of supersede, queue or reject."),
+        ("PUT", A1, {**AGENT, "capabilities": {"tools": True}}, "capabilities: unknown: tools; accepted: supports_"),
+        ("PUT", A1, {**AGENT, "capabilities": {"max_context_length": 0}}, "capabilities: max_context_length: must be"),
+        ("PUT", A1, {**AGENT, "predefined_messages": [PREDEFINED]}, "predefined_messages.0.prompt: is missing."),
+        ("PUT", A1, {**AGENT, "functions": {}}, "functions: must be a list, not an object."),
+        ("PUT", A1, {**AGENT, "functions": ["x"]}, "functions.0: must be an object, not text."),
+        ("PUT", A1, {**AGENT, "functions": [{"name": "x"}]}, "functions.0.implementation: is missing."),
+        ("PUT", A1, {**AGENT, "functions": [{"nmae": "x"}]}, "functions.0: unknown: nmae; accepted: name,"),
+        ("PUT", A1, {**AGENT, "moderation": {}}, "moderation.provider: is missing."),
+        ("PUT", "/api/projects/{project}/agents/a b", {**AGENT, "agent_id": "a b"}, "agent: must be 1 to 64 letters,"),
     ],
-)
-def test_projects_members_and_agents_are_checked(
-    world: World, method: str, path: str, body: dict[str, Any]
+)  # fmt: skip
+def test_projects_members_and_agents_are_checked_and_told_what_is_accepted(
+    world: World, method: str, path: str, body: dict[str, Any], words: str
 ) -> None:
-    world.refused(422, "invalid_request", method, path, body=body)
+    answer = world.refused(422, "invalid_request", method, path, body=body)
+    assert words in answer.body["error"]["message"]
+    assert "hunter2" not in answer.text
 
 
 def test_an_agent_cannot_name_a_function_class_that_is_not_installed(world: World) -> None:
@@ -180,7 +198,8 @@ def test_an_agent_cannot_name_a_function_class_that_is_not_installed(world: Worl
     ],
 )
 def test_cursors_limits_and_numbers_are_checked(world: World, path: str, query: dict[str, Any]) -> None:
-    world.refused(422, "invalid_request", "GET", path, query=query)
+    answer = world.refused(422, "invalid_request", "GET", path, query=query)
+    assert "Input should" not in answer.text
 
 
 @pytest.mark.parametrize(

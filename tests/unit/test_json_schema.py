@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -116,8 +117,14 @@ def test_of_many_faults_five_are_told() -> None:
         ),
         (
             {"properties": {"a": {"type": "string", "pattern": "("}}},
-            "properties.a.pattern: '(' is not a 'regex'",
+            "properties.a.pattern: unclosed group",
         ),
+        (
+            {"properties": {"a": {"anyOf": [{"pattern": "^(?!x)"}]}}},
+            "properties.a.anyOf.0.pattern: look-around",
+        ),
+        ({"patternProperties": {r"(a)\1": {}}}, r"patternProperties.(a)\1: backreferences are not supported"),
+        ({"properties": {"a": {"pattern": "(x{0,1000}){40}"}}}, "properties.a.pattern: it repeats too much"),
     ],
 )
 def test_a_schema_that_is_none_is_told_by_the_place_of_its_fault(schema: dict[str, Any], words: str) -> None:
@@ -130,7 +137,6 @@ def test_a_schema_that_is_none_is_told_by_the_place_of_its_fault(schema: dict[st
         {"properties": {"a": {"type": "text"}}},
         {"properties": None},
         {"properties": {"a": {"$ref": "http://127.0.0.1:9/schema"}}},
-        {"properties": {"a": {"type": "string", "pattern": "("}}},
         {"$ref": "#"},
         {"$defs": {"a": {"$ref": "#/$defs/a"}}, "properties": {"a": {"$ref": "#/$defs/a"}}},
     ],
@@ -139,6 +145,49 @@ def test_a_broken_schema_that_was_kept_before_it_was_checked_breaks_no_turn(sche
     assert arguments_fault(schema, {"a": "b"}) == (
         "Validation failed: the function's parameters are not a usable JSON schema"
     )
+
+
+ANSWERED_ELSEWHERE: dict[str, Any] = {
+    "properties": {"a": {"pattern": "^(?!x)"}},
+    "patternProperties": {"^(?!a)": {"type": "integer"}},
+    "additionalProperties": False,
+}
+
+
+def test_a_pattern_that_is_not_checked_here_is_left_to_who_answers() -> None:
+    assert schema_fault(ANSWERED_ELSEWHERE, ours=False) is None
+    assert arguments_fault(ANSWERED_ELSEWHERE, {"a": "x", "b": "c"}) is None
+
+
+SLOW = "^(a+)+$"
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+DOUBLED = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)}
+
+
+@pytest.mark.parametrize(
+    ("schema", "names"),
+    [
+        ({"properties": {"a": {"pattern": SLOW}}}, "a"),
+        ({"$schema": DRAFT, "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"pattern": SLOW}}}, "a"),
+        ({"properties": {"a": {"$schema": DRAFT, "pattern": SLOW}}}, "a"),
+        ({"propertyNames": {"pattern": SLOW}}, "the arguments"),
+        ({"patternProperties": {SLOW: {"type": "string"}}, "additionalProperties": False}, "a" * 60 + "!"),
+        ({"patternProperties": {SLOW: {}, "^a$": {}}, "additionalProperties": {"type": "string"}}, "a" * 60 + "!"),
+        ({"patternProperties": {SLOW: {}}, "unevaluatedProperties": False}, None),
+        ({"properties": {"a": {"pattern": "(x{0,1000}){9}"}}}, "the arguments are too large"),
+        ({"$ref": "#/$defs/d0", "$defs": {**DOUBLED, "d40": {"maxProperties": 9}}}, "the arguments are too large"),
+        ({"properties": {"b": {"uniqueItems": True}}}, "the arguments are too large"),
+    ],
+)  # fmt: skip
+def test_no_schema_keeps_a_worker_busy(schema: dict[str, Any], names: str | None) -> None:
+    assert schema_fault(schema) is None
+    given = {"a": "a" * 60 + "!", "a" * 60 + "!": 1, "b": [{} for _ in range(20_000)]}
+    if "too large" in str(names):
+        given["a"] = "x" * 100_000
+    begun = time.process_time()
+    fault = arguments_fault(schema, given)
+    assert time.process_time() - begun < 10
+    assert fault is None if names is None else str(fault).startswith(f"Validation failed: {names}")
 
 
 def test_an_older_dialect_is_read_as_what_it_says_it_is() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, assert_never
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
+from parley.domain.faults import faults_in
 from parley.domain.remote_functions import LONGEST_LIMIT, HttpFunction, LambdaFunction, McpFunction
 from parley.domain.values import Value
 
@@ -77,6 +78,16 @@ class AgentFunction(Value):
     time_limit_seconds: int | None = Field(default=None, ge=1, le=LONGEST_LIMIT)
     implementation: Implementation
 
+    def for_members(self) -> AgentFunction:
+        """As people see it who do not own the project: without what may be a credential."""
+        match self.implementation:
+            case HttpFunction() | McpFunction() as addressed:
+                return self.but(implementation=addressed.for_members())
+            case ClassFunction() | SubagentFunction() | LambdaFunction():
+                return self
+            case _ as never:
+                assert_never(never)
+
     @model_validator(mode="after")
     def _a_subagent_has_no_limit(self) -> AgentFunction:
         if self.time_limit_seconds is not None and isinstance(self.implementation, SubagentFunction):
@@ -146,7 +157,10 @@ class Agent(Value):
     @field_validator("capabilities")
     @classmethod
     def _capabilities_are_known(cls, overrides: dict[str, Any]) -> dict[str, Any]:
-        Capabilities.model_validate(overrides)
+        try:
+            Capabilities.model_validate(overrides)
+        except ValidationError as error:
+            raise ValueError(faults_in(error.errors(include_url=False), overrides, {})) from None
         if unknown := sorted(set(overrides) - set(Capabilities.model_fields)):
             accepted = ", ".join(Capabilities.model_fields)
             raise ValueError(f"unknown: {', '.join(unknown)}; accepted: {accepted}")
@@ -163,6 +177,10 @@ class Agent(Value):
     def function(self, name: str) -> AgentFunction | None:
         """The function of that name, if this agent has it."""
         return next((function for function in self.functions if function.name == name), None)
+
+    def for_members(self) -> Agent:
+        """As people see it who do not own the project."""
+        return self.but(functions=tuple(function.for_members() for function in self.functions))
 
     def runtime_functions(self) -> tuple[str, ...]:
         """Names of the functions that the runtime brings for what is switched on."""

@@ -6,7 +6,7 @@ Data alone: no value of a secret is ever in it, only the name under which the in
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
@@ -25,6 +25,11 @@ Method = Literal["POST", "PUT", "PATCH", "GET", "DELETE"]
 BEARER_HEADER = "Authorization"
 CALLER_HEADERS = ("Parley-User", "Parley-Project", "Parley-Agent", "Parley-Thread")
 IDEMPOTENCY_HEADER = "Idempotency-Key"
+
+HIDDEN = "[hidden]"
+"""What members see in place of what an owner wrote into a header or an address: it may be a credential."""
+NAME_OF_SETTING = r"^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$"
+NAME_OF_TOOL = r"^[ -~]+$"
 
 _LONGEST_NAME = 64
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
@@ -74,8 +79,15 @@ def _header(name: str) -> str:
     return name
 
 
+def _without_value(part: str) -> str:
+    name, mark, value = part.partition("=")
+    if not mark:
+        return HIDDEN if name else ""
+    return f"{name}={value if not value or ARGUMENT_IN_ADDRESS.fullmatch(value) else HIDDEN}"
+
+
 Address = Annotated[str, Field(max_length=2000), AfterValidator(_address)]
-SecretName = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$", max_length=64)]
+SecretName = Annotated[str, Field(pattern=NAME_OF_SETTING, max_length=64)]
 """The name of a secret within its project, such as ``WEATHER_KEY``."""
 HeaderName = Annotated[str, AfterValidator(_header)]
 
@@ -89,6 +101,13 @@ class _Addressed(Value):
     url: Address
     secret: SecretName | None = None
     secret_header: HeaderName = BEARER_HEADER
+
+    def for_members(self) -> Self:
+        """Without the values in the address's query, but for arguments: services take their keys there."""
+        address, mark, query = self.url.partition("?")
+        return self.but(
+            url=address + mark + "&".join(map(_without_value, query.split("&"))) if mark else address
+        )
 
 
 class HttpFunction(_Addressed):
@@ -108,6 +127,10 @@ class HttpFunction(_Addressed):
             if not _HEADER_VALUE.fullmatch(value):
                 raise ValueError(f"{name} must be at most 2000 plain ASCII characters, no space around them")
         return headers
+
+    def for_members(self) -> Self:
+        """Without the values of its headers too."""
+        return super().for_members().but(headers=dict.fromkeys(self.headers, HIDDEN))
 
     @model_validator(mode="after")
     def _the_secret_has_a_header_of_its_own(self) -> HttpFunction:
@@ -134,7 +157,7 @@ class McpFunction(_Addressed):
     """Answered by a tool of an MCP server, over streamable HTTP."""
 
     kind: Literal["mcp"] = "mcp"
-    tool: str = Field(min_length=1, max_length=128, pattern=r"^[ -~]+$")
+    tool: str = Field(min_length=1, max_length=128, pattern=NAME_OF_TOOL)
 
 
 def name_of_tool(prefix: str, tool: str) -> str:

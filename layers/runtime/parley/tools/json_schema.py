@@ -7,7 +7,6 @@ schema only; nothing is ever fetched.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,6 +18,7 @@ from referencing import Registry, Resource
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
+from parley.tools.bounded_schema import TooMuch, begin, bounded, names_beyond, pattern_fault
 from parley.tools.validation import Fault, in_words
 
 _TYPES = {
@@ -43,6 +43,8 @@ _LIMITS = {
 }
 _NO_TYPE = "must be string, number, integer, boolean, array, object or null"
 _BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
+_VALUES = frozenset({"const", "enum", "default", "examples"})
+"""Words whose values are no schemas."""
 _OTHERS = {
     "uniqueItems": "must not hold the same entry twice",
     "anyOf": "must have one of the accepted forms",
@@ -56,14 +58,20 @@ _OTHERS = {
 }
 
 
-def schema_fault(schema: Mapping[str, Any]) -> str | None:
-    """What is wrong with the schema of a function's parameters, or None if it is one."""
+def schema_fault(schema: Mapping[str, Any], *, ours: bool = True) -> str | None:
+    """What is wrong with the schema of a function's parameters, or None if it is one.
+
+    ``ours``: written by the agent's owner, who can mend a pattern that is not checked here. One of somebody's server
+    is kept, and left to it.
+    """
     if schema.get("type", "object") != "object":
         return "its type must be object, for arguments have names"
     try:
-        kind = validator_for(schema, default=Draft202012Validator)
-        kind.check_schema(dict(schema))
+        kind: Any = validator_for(schema, default=Draft202012Validator)
+        # Not the format of patterns: what those may be, our own engine says.
+        kind.check_schema(dict(schema), format_checker=None)
         _resolve_all(schema)
+        return _pattern_fault(schema) if ours else None
     except SchemaError as error:
         place = ".".join(str(step) for step in error.absolute_path)
         words = _NO_TYPE if error.absolute_path and error.absolute_path[-1] == "type" else error.message[:200]
@@ -72,45 +80,77 @@ def schema_fault(schema: Mapping[str, Any]) -> str | None:
         return f"$ref {error.ref[:100]} leads nowhere; references must lead within the schema"
     except RecursionError:
         return "it is nested too deep"
-    return None
 
 
 def arguments_fault(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
     """None if the arguments fit; otherwise ``Validation failed: …`` naming the field."""
+    begin()
     try:
         faults = [fault for error in _validator(schema).iter_errors(arguments) for fault in _faults(error)]
         return in_words(faults, dict(schema)) if faults else None
+    except TooMuch:
+        return (
+            "Validation failed: the arguments are too large to be checked against the function's parameters"
+        )
     except Exception:  # noqa: BLE001 - kept before schemas were checked: what that raises is up to the schema
         return "Validation failed: the function's parameters are not a usable JSON schema"
 
 
 def _validator(schema: Mapping[str, Any]) -> Validator:
     kind = validator_for(schema, default=Draft202012Validator)
+    plain = _of_one_dialect(schema)
+    patterns_name = any("patternProperties" in part for _, part in _parts(plain))
     # An empty registry: the default one would go and fetch what a reference names.
-    return kind(schema, registry=Registry())
+    return bounded(kind, patterns_name)(plain, registry=Registry())
+
+
+def _of_one_dialect(part: Any) -> Any:
+    """Without the word by which a part says its dialect: the validator would go on as another, without bounds."""
+    if isinstance(part, Mapping):
+        return {
+            key: value if key in _VALUES else _of_one_dialect(value)
+            for key, value in part.items()
+            if key != "$schema" or not isinstance(value, str)
+        }
+    return [_of_one_dialect(each) for each in part] if isinstance(part, list) else part
 
 
 def _resolve_all(schema: Any) -> None:
     """Follow every reference once. Raises Unresolvable for one that leads nowhere."""
     resource: Resource[Any] = Resource.from_contents(schema, default_specification=DRAFT202012)
     resolver = Registry().with_resource("", resource).resolver("")
-    for reference in _references(schema):
-        resolver.lookup(reference)
+    for _, part in _parts(schema):
+        for reference in (part.get("$ref"), part.get("$dynamicRef")):
+            if isinstance(reference, str):
+                resolver.lookup(reference)
 
 
-def _references(part: Any) -> Iterator[str]:
+def _pattern_fault(schema: Any) -> str | None:
+    for place, part in _parts(schema):
+        names = part.get("patternProperties")
+        written = {
+            "pattern": part.get("pattern"),
+            **{f"patternProperties.{name}": name for name in names or ()},
+        }
+        for word, pattern in written.items():
+            if isinstance(pattern, str) and (fault := pattern_fault(pattern)):
+                return f"{'.'.join((*place, word))}: {fault}"
+    return None
+
+
+def _parts(part: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+    """Every schema within a schema, with its place. Names of properties are no words of one."""
     if isinstance(part, Mapping):
+        yield place, part
         for key, value in part.items():
-            if key in {"$ref", "$dynamicRef"} and isinstance(value, str):
-                yield value
-            elif key in _BY_NAME and isinstance(value, Mapping):
-                for each in value.values():  # whose names are no words of the schema
-                    yield from _references(each)
-            elif key not in {"const", "enum", "default", "examples"}:
-                yield from _references(value)
+            if key in _BY_NAME and isinstance(value, Mapping):
+                for name, each in value.items():
+                    yield from _parts(each, (*place, key, name))
+            elif key not in _VALUES:
+                yield from _parts(value, (*place, key))
     elif isinstance(part, list):
-        for each in part:
-            yield from _references(each)
+        for number, each in enumerate(part):
+            yield from _parts(each, (*place, str(number)))
 
 
 def _faults(error: ValidationError) -> Iterator[Fault]:
@@ -123,11 +163,7 @@ def _faults(error: ValidationError) -> Iterator[Fault]:
         yield from (Fault((*path, name), "missing") for name in missing)
     elif word == "additionalProperties" and wanted is False:
         part: Any = error.schema
-        known, forms = part.get("properties", {}), part.get("patternProperties", {})
-        extra = [
-            name for name in given if name not in known and not any(re.search(form, name) for form in forms)
-        ]
-        yield from (Fault((*path, name), "extra_forbidden") for name in extra)
+        yield from (Fault((*path, name), "extra_forbidden") for name in names_beyond(part, given))
     elif word == "type":
         names = [wanted] if isinstance(wanted, str) else [name for name in wanted if name != "null"]
         kind = _TYPES.get(names[0]) if len(names) == 1 else None

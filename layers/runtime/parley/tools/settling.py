@@ -90,7 +90,7 @@ def _check_placeholders(function: AgentFunction, url: str) -> None:
 def _check_schema(function: AgentFunction, schema: dict[str, Any]) -> None:
     from parley.tools.json_schema import schema_fault  # noqa: PLC0415 - see there
 
-    if fault := schema_fault(schema):
+    if fault := schema_fault(schema, ours=not isinstance(function.implementation, McpFunction)):
         raise _refused(function, f"its parameters are not a JSON schema of arguments: {fault}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from enum import StrEnum
 from functools import lru_cache
 
@@ -12,15 +13,14 @@ from parley.domain import keys
 from parley.domain.agents import MOST_FUNCTIONS, Agent, AgentFunction, ClassFunction, SubagentFunction
 from parley.domain.conversation import Conversation
 from parley.domain.errors import Conflict, InvalidRequest, NotFound, ProviderNotConfigured
+from parley.domain.faults import faults_in
 from parley.domain.values import Value
 from parley.turns import conversations
 from parley.turns.function_ports import Functions, FunctionSpec
-from parley.turns.ports import ConditionFailed
+from parley.turns.ports import ConditionFailed, Item
 from parley.turns.records import Stored, load, parse, put, whole_body
 from parley.turns.runtime import Runtime
 
-AGENT_LIMIT = 200
-LATEST_THREADS = 20
 AGENT_BYTES = 200_000
 """Largest agent, as JSON: an answer of Lambda's holds 6 MB."""
 MEMBER_LIMIT = 10_000
@@ -129,19 +129,37 @@ def ensure_member(runtime: Runtime, project_id: str, user_id: str, role: Role) -
 
 
 def read_agent(runtime: Runtime, project_id: str, agent_id: str) -> Agent:
-    """An agent as it was put. Raises NotFound."""
-    found = load(runtime, keys.project_partition(project_id), keys.agent(agent_id), Agent)
-    if found is None:
-        raise not_found("agent")
-    return found.value
-
-
-def get_agent(runtime: Runtime, project_id: str, agent_id: str) -> Agent:
-    """An agent ready to work: what its functions leave open is taken from their classes. Raises NotFound."""
+    """An agent as it was put. Raises NotFound, and Conflict (``agent_unreadable``)."""
     item = runtime.store.get(keys.project_partition(project_id), keys.agent(agent_id))
     if item is None:
         raise not_found("agent")
-    return _ready_agent(runtime.functions, whole_body(runtime, item))
+    return _parsed(runtime, item, Agent.model_validate_json)
+
+
+def get_agent(runtime: Runtime, project_id: str, agent_id: str) -> Agent:
+    """An agent ready to work: what its functions leave open is taken from their classes. Raises as ``read_agent``."""
+    item = runtime.store.get(keys.project_partition(project_id), keys.agent(agent_id))
+    if item is None:
+        raise not_found("agent")
+    return ready_agent(runtime, item)
+
+
+def ready_agent(runtime: Runtime, item: Item) -> Agent:
+    """``get_agent`` of an item that was read."""
+    return _parsed(runtime, item, lambda body: _ready_agent(runtime.functions, body))
+
+
+def _parsed(runtime: Runtime, item: Item, read: Callable[[str], Agent]) -> Agent:
+    """What an older release accepted, this one may not: whoever meets it hears what to do."""
+    try:
+        return read(whole_body(runtime, item))
+    except ValidationError as error:
+        fault = faults_in(error.errors(include_url=False), None, {})
+    except LookupError:
+        fault = "its stored text is gone"
+    name = item.sort.removeprefix(keys.AGENTS)
+    words = f"The agent {name} cannot be read: {fault}. An owner of the project has to put it again."
+    raise Conflict("agent_unreadable", words)
 
 
 @lru_cache(maxsize=256)
@@ -245,33 +263,11 @@ def _with(agent: Agent, functions: tuple[AgentFunction, ...]) -> Agent:
     try:
         return Agent.model_validate({**agent.model_dump(), "functions": functions})
     except ValidationError as error:
-        words = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise InvalidRequest("invalid_request", f"functions: {words}.") from None
-
-
-def list_agents(runtime: Runtime, project_id: str) -> list[Agent]:
-    """All agents of a project, by id."""
-    items = runtime.store.query(keys.project_partition(project_id), keys.AGENTS, limit=AGENT_LIMIT)
-    return [parse(runtime, item, Agent).value for item in items]
+        words = faults_in(error.errors(include_url=False), None, {})
+        raise InvalidRequest("invalid_request", f"{words}.") from None
 
 
 def note_use(runtime: Runtime, project_id: str, user_id: str, agent_id: str) -> None:
     """Record that the user started a conversation with the agent now."""
     use = AgentUse(at=runtime.clock.now())
     put(runtime, keys.project_partition(project_id), keys.agent_use(user_id, agent_id), use, if_version=None)
-
-
-def last_uses(runtime: Runtime, project_id: str, user_id: str) -> dict[str, float]:
-    """Agent id to the time of the user's last use: of the last message in one of their latest threads, or of the
-    start of an older one. Messages record nothing for it.
-    """
-    prefix = keys.agent_use(user_id, "")
-    items = runtime.store.query(keys.project_partition(project_id), prefix, limit=AGENT_LIMIT)
-    uses = {item.sort.removeprefix(prefix): parse(runtime, item, AgentUse).value.at for item in items}
-    threads = runtime.store.query_index(
-        "listed", keys.listed_threads(user_id, project_id), limit=LATEST_THREADS, descending=True
-    )
-    for item in threads:
-        thread = Conversation.model_validate_json(item.body)
-        uses[thread.agent_id] = max(thread.active_at, uses.get(thread.agent_id, 0.0))
-    return uses
