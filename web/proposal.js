@@ -212,11 +212,10 @@ export class ProposalCard {
 
   tick() {
     if (this.proposal.outcome || this.state === "answered") return;
+    // A clock that was wrong and is put right gives the question back.
+    this.update();
     const left = this.proposal.expiresAt - this.tools.now();
-    if (left <= 0) {
-      this.update();
-      return;
-    }
+    if (left <= 0) return;
     // Far away it would only flicker.
     const text = `${duration(left > SOON ? Math.ceil(left / 60) * 60 : left)} left`;
     if (this.left.textContent !== text) this.left.textContent = text;

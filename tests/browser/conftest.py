@@ -1,7 +1,9 @@
-"""The page in a real browser: `server` is a real `parley serve` with its own folder, `page` is signed in to it."""
+"""The page in a real browser: `server` serves a data folder of the test's own, `page` is signed in to it."""
 
 from __future__ import annotations
 
+import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,23 +13,32 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from parley import wiring
+from parley.embedded.issuer import LocalIssuer
 from tests.support.chromium import MISSING, browsing, chromium, program, sign_in
-from tests.support.served import PATIENCE, Command
+from tests.support.served import PATIENCE, served
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running `parley serve`."""
+    """A running server and the folder that it serves."""
 
-    command: Command
     url: str
-    token: str
     data: Path
+
+    @property
+    def token(self) -> str:
+        """A token of `dev`, who owns the project `demo`."""
+        return self.token_of("dev")
 
     @property
     def link(self) -> str:
         """The link that opens the page signed in as `dev`."""
         return f"{self.url}/#token={self.token}"
+
+    def token_of(self, user: str) -> str:
+        """A token of anybody, as whoever can read the folder can make it."""
+        return LocalIssuer(self.data, time.time).issue(user)
 
     def client(self) -> httpx.Client:
         """An HTTP client that is signed in as `dev`."""
@@ -45,22 +56,37 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
+@pytest.fixture(scope="session")
+def new_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder as its first start leaves it. A copy of it is served at once: it has its key and the demo."""
+    data = tmp_path_factory.mktemp("new") / "data"
+    wiring.embedded(data).close()
+    wiring.use(None)
+    return data
+
+
 @contextmanager
 def serving(data: Path) -> Iterator[Server]:
-    """A server until the block ends, for modules whose tests can share one."""
-    with Command("serve", "--port", "0", "--data", str(data)) as command:
-        url, token = command.greeting()
-        yield Server(command, url, token, data)
+    """Serve a folder from threads of this process until the block ends; one server at a time."""
+    with served(data) as running:
+        yield Server(running.url, data)
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    with serving(tmp_path / "data") as running:
+def data(tmp_path: Path, new_folder: Path) -> Path:
+    """A new folder for one test."""
+    return shutil.copytree(new_folder, tmp_path / "data")
+
+
+@pytest.fixture
+def server(data: Path) -> Iterator[Server]:
+    with serving(data) as running:
         yield running
 
 
+# After the server, so that it ends before it: a page that is still there would hold the server up.
 @pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
+def context(server: Server, browser: Browser) -> Iterator[BrowserContext]:
     """A browser profile; the test fails if a script did, or if something broke the page's policy."""
     with browsing(browser) as opened:
         yield opened

@@ -13,7 +13,6 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import Server
 from tests.browser.pages import at_rest, begin, call, card, put_agent, said, write
 from tests.support.chromium import browsing, sign_in
-from tests.support.served import Command
 
 REFUND = {"name": "issueRefund", "implementation": {"kind": "class", "class_name": "issueRefund"}}
 HIDDEN = "Sale\u202e\u200bgnihton\u2066 \u0007\U000e0041"
@@ -108,10 +107,8 @@ def approver(browser: Browser, server: Server) -> Iterator[Page]:
     """The page of `pat`, an approver of the project, with the list of what waits."""
     with server.client() as client:
         client.put("/api/projects/demo/members/pat", json={"role": "approver"}).raise_for_status()
-    with Command("token", "--user", "pat", "--project", "demo", "--data", str(server.data)) as command:
-        assert command.wait() == 0, command.errors
     with browsing(browser) as context:
-        page = sign_in(context, f"{server.url}/#token={command.shown.strip()}")
+        page = sign_in(context, f"{server.url}/#token={server.token_of('pat')}")
         page.get_by_role("link", name="Waiting for approval").click()
         yield page
 

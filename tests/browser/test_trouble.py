@@ -23,7 +23,6 @@ from tests.browser.pages import (
     said,
     write,
 )
-from tests.support.served import Command
 
 Frames = Callable[[WebSocketRoute, str], None]
 
@@ -65,39 +64,6 @@ def test_a_second_tab_shows_the_same_stream(page: Page, server: Server) -> None:
     other.goto(page.url)
     for tab in (other, page):
         shows_the_slow_reply_once(tab)
-
-
-def test_a_server_that_dies_in_mid_answer_and_comes_back_finishes_it_on_the_page(
-    page: Page, server: Server
-) -> None:
-    put_slow(server)
-    begin(page, server, "slow")
-    write(page, SLOW_WORDS)
-    expect(page.locator(".theirs.writing")).to_contain_text("one two")
-    server.command.process.kill()
-    server.command.wait()
-    expect(page.locator("#connection")).to_contain_text("Reconnecting")
-    with Command("serve", "--port", server.url.rpartition(":")[2], "--data", str(server.data)) as again:
-        again.greeting()
-        shows_the_slow_reply_once(page)
-        expect(page.locator("#connection")).to_be_hidden()
-
-
-def test_a_message_written_while_the_server_is_away_is_sent_once_it_is_back(
-    page: Page, server: Server
-) -> None:
-    begin(page, server)
-    write(page, "Hello")
-    said(page, "Hello")
-    server.command.process.kill()
-    server.command.wait()
-    write(page, "Are you there?")
-    expect(page.locator(".mine.waiting .mine-state")).to_contain_text("Sending")
-    with Command("serve", "--port", server.url.rpartition(":")[2], "--data", str(server.data)) as again:
-        again.greeting()
-        said(page, "Are you there?")
-        expect(page.locator("#log .mine")).to_have_count(2)
-        at_rest(page)
 
 
 def test_an_answer_that_is_lost_makes_no_second_message(page: Page, server: Server) -> None:
