@@ -22,9 +22,9 @@ from parley.turns.model_ports import Delta, Finish, TextDelta
 from parley.turns.ports import ExecutionStatus
 from parley.turns.repair import repair_due, repair_execution
 from tests.faults.world import INACTIVITY, World
+from tests.support.branches import Branch
 from tests.support.faulty import Fault, OutsideSystem, TalkingProvider
 from tests.support.memory_store import MemoryStore
-from tests.support.stepper import Branch
 
 MOST_CALLS = 30
 """No task of these makes so many store calls."""

@@ -116,6 +116,18 @@ def ends_of(store: Store, conversation: Conversation) -> dict[int, str]:
     return _ends([event for item in items for event in parse_events(item.body)])
 
 
+def check_cancels(
+    store: Store, conversation: Conversation, accepted: list[str], cancelled: dict[str, bool]
+) -> None:
+    """Who was told that a turn will stop, was told the truth; and no turn stopped that nobody asked to."""
+    for turn, end in ends_of(store, conversation).items():
+        promised = cancelled.get(accepted[turn - 1])
+        if promised:
+            assert end == "TurnCancelled"
+        elif promised is None:
+            assert end != "TurnCancelled"
+
+
 def check_decisions(
     store: Store, conversation: Conversation, told: dict[str, Outcome], done: Counter[tuple[str, str]]
 ) -> None:

@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from on_task.dispatch import handler
 from parley.clock import MovableClock
 from parley.domain import keys
 from parley.domain.agents import Agent
@@ -29,20 +28,16 @@ from parley.turns.ports import ExecutionStatus, Store
 from parley.turns.repair import repair_due
 from parley.turns.runtime import Runtime
 from parley.wiring import use
-from tests.faults.truth import check_decisions, check_history, check_log, ends_of
+from tests.faults.truth import check_cancels, check_decisions, check_history, check_log
+from tests.faults.workers import Workers
 from tests.support.faulty import (
-    Died,
     Fault,
-    FaultyOrchestrator,
-    FaultyStore,
     NobodyListens,
     OutsideSystem,
     TalkingProvider,
-    Zombie,
 )
 from tests.support.memory_store import MemoryStore
 from tests.support.models import OneProvider
-from tests.support.stepper import READY, Stepper, TaskFailed
 
 INACTIVITY, CONFIRMATION = 7_200, 86_400
 MINUTE = 60.0
@@ -57,7 +52,31 @@ class Sent(NamedTuple):
     content: str
 
 
-class World:
+def _agent(policy: str, turns: int, **more: Any) -> Agent:
+    """One agent that is its own subagent, and every answer of whose model is known."""
+    functions: list[dict[str, Any]] = [
+        {"name": name, "implementation": {"kind": "class", "class_name": name}} for name in ("note", "refund")
+    ]
+    for name, message in (("help", "act for me"), ("deeper", "ask for me")):
+        subagent = {"kind": "subagent", "subagent_id": "helper", "subagent_user_message": message}
+        functions.append({"name": name, "implementation": subagent})
+    return Agent.model_validate(
+        {
+            "agent_id": "helper",
+            "name": "Helper",
+            "provider": "talking",
+            "model": "any",
+            "functions": functions,
+            "turns_per_run": turns,
+            "inactivity_seconds": INACTIVITY,
+            "confirmation_seconds": CONFIRMATION,
+            "on_message_while_pending": policy,
+            **more,
+        }
+    )
+
+
+class World(Workers):
     """``accepted`` are the contents of the messages that were accepted, in that order. ``decisions``: what people
     were told of proposals. ``cancelled``: messages whose turn somebody asked to stop; whether that was promised.
     """
@@ -66,24 +85,20 @@ class World:
 
     def __init__(self) -> None:
         self.resources = ExitStack()
-        self.clock = MovableClock()
         folder = Path(self.resources.enter_context(tempfile.TemporaryDirectory()))
-        self.store = FaultyStore(self._open_store(folder))
-        self.stepper = Stepper(self.invoke, self.clock)
-        self.orchestrator = FaultyOrchestrator(self.stepper)
+        clock = MovableClock()
+        super().__init__(self._open_store(folder, clock), clock)
         self.outside = OutsideSystem()
         self.runtime = Runtime(
             store=self.store,
             blobs=FolderBlobs(folder / "blobs"),
             orchestrator=self.orchestrator,
             pusher=NobodyListens(),
-            clock=self.clock,
+            clock=clock,
             providers=OneProvider(TalkingProvider()),
             functions=self.outside,
         )
         use(self.runtime)
-        self.fault: Fault | None = None
-        self.zombies: list[Zombie] = []
         self.messages: list[Sent] = []
         self.accepted: list[str] = []
         self.decisions: dict[str, Outcome] = {}
@@ -96,38 +111,19 @@ class World:
         self.runtime = runtime
         use(runtime)
 
-    def _open_store(self, folder: Path) -> Store:
+    def _open_store(self, folder: Path, clock: MovableClock) -> Store:
         if self.backend == "memory":
             return MemoryStore()
         database = Database(folder / "parley.db")
         self.resources.callback(database.close)
-        return SqliteStore(database, self.clock)
+        return SqliteStore(database, clock)
 
     def begin(
         self, policy: str = "supersede", turns: int = 3, fault: Fault | None = None, **more: Any
     ) -> None:
         """A person starts the conversation; if its worker dies on it, the client sends again. ``more``: the agent's."""
-        functions: list[dict[str, Any]] = [
-            {"name": name, "implementation": {"kind": "class", "class_name": name}}
-            for name in ("note", "refund")
-        ]
-        for name, message in (("help", "act for me"), ("deeper", "ask for me")):
-            subagent = {"kind": "subagent", "subagent_id": "helper", "subagent_user_message": message}
-            functions.append({"name": name, "implementation": subagent})
-        facts = {
-            "agent_id": "helper",
-            "name": "Helper",
-            "provider": "talking",
-            "model": "any",
-            "functions": functions,
-            "turns_per_run": turns,
-            "inactivity_seconds": INACTIVITY,
-            "confirmation_seconds": CONFIRMATION,
-            "on_message_while_pending": policy,
-            **more,
-        }
         projects.ensure_member(self.runtime, "shop", "ann", projects.Role.OWNER)
-        projects.put_agent(self.runtime, "shop", Agent.model_validate(facts))
+        projects.put_agent(self.runtime, "shop", _agent(policy, turns, **more))
         first = NewMessage(message="talk 0", client_message_id="c0")
         self.messages.append(Sent("c0", "talk 0"))
         for accident in (fault, None):
@@ -137,78 +133,6 @@ class World:
     def _begin(self, message: NewMessage) -> None:
         answer = accept_message.start_thread(self.runtime, "ann", "shop", "helper", message)
         self.thread_id = answer.thread_id
-
-    # Workers.
-
-    def invoke(self, payload: dict[str, Any]) -> Any:
-        """A Task's function; ``fault`` is what happens to it."""
-        fault, self.fault = self.fault, None
-        self.orchestrator.own_token = payload.get("token")
-
-        def work() -> Any:
-            self.store.arm(fault, zombie)
-            return handler(payload, None)
-
-        zombie: Zombie | None = None
-        if fault is None or fault.kind == "dies":
-            return self._dying(work)
-        zombie = Zombie(work)
-        zombie.start()
-        self.orchestrator.own_token = None
-        if zombie.stalled:
-            self.zombies.append(zombie)
-            raise TaskFailed("Sandbox.Timedout")
-        if zombie.error is not None:
-            raise zombie.error
-        return zombie.result
-
-    def _dying(self, work: Any) -> Any:
-        try:
-            return work()
-        except Died:
-            raise TaskFailed("Runtime.ExitError") from None
-        finally:
-            self.orchestrator.own_token = None
-            self.store.arm(None)
-
-    def guarded(self, fault: Fault | None, request: Any) -> Any:
-        """A request of a client; None if its worker died on it."""
-        self.store.arm(fault)
-        try:
-            return request()
-        except Died:
-            return None
-        finally:
-            self.store.arm(None)
-
-    def step(self, which: int = 0, fault: Fault | None = None) -> None:
-        for signal in self.take_signals():
-            self.orchestrator.deliver(signal)
-        if ready := self.stepper.ready():
-            branch = ready[which % len(ready)]
-            while fault and branch.status == READY and not self.stepper.at_task(branch):
-                self.stepper.step(branch)
-            self.fault = fault
-            if branch.status == READY:
-                self.stepper.step(branch)
-            self.fault = None
-
-    def take_signals(self) -> list[tuple[str, Any]]:
-        taken, self.orchestrator.sent = self.orchestrator.sent, []
-        return taken
-
-    def time_passes(self, seconds: float) -> None:
-        """Timers that are due fire."""
-        self.clock.advance(seconds)
-        self.stepper.fire_timers()
-
-    def work(self) -> None:
-        """Deliver every signal and run every Task, until there is nothing more to do now."""
-        for _ in range(1_000):
-            if not self.orchestrator.sent and not self.stepper.ready():
-                return
-            self.step()
-        raise AssertionError(f"it never ends\n{self._where()}")
 
     def conversation(self) -> Conversation:
         return conversations.get(self.runtime, self.thread_id)
@@ -283,25 +207,12 @@ class World:
                 return
             self.time_passes(MINUTE)
             repair_due(self.runtime)
-        raise AssertionError(f"not at rest: {self.conversation()!r}\n{self._where()}")
-
-    def _where(self) -> str:
-        lines = [f"{e.name} {e.status} {e.entered[-8:]}" for e in self.stepper.executions.values()]
-        return "\n".join(lines)
+        raise AssertionError(f"not at rest: {self.conversation()!r}\n{self.where()}")
 
     def events(self) -> list[dict[str, Any]]:
         """The whole log."""
         items = self.store.query(keys.thread_partition(self.thread_id), keys.EVENTS, limit=10_000)
         return [event for item in items for event in parse_events(item.body)]
-
-    def _check_cancels(self) -> None:
-        """Who was told that a turn will stop, was told the truth; and no turn stopped that nobody asked to."""
-        for turn, end in ends_of(self.store.inner, self.conversation()).items():
-            promised = self.cancelled.get(self.accepted[turn - 1])
-            if promised:
-                assert end == "TurnCancelled"
-            elif promised is None:
-                assert end != "TurnCancelled"
 
     def _check_nothing_hangs(self) -> None:
         """In a day nothing runs any more, and nothing is due."""
@@ -323,7 +234,7 @@ class World:
                 check_history(self.store.inner, self.conversation(), self.accepted)
                 check_log(self.store.inner, self.conversation())
                 check_decisions(self.store.inner, self.conversation(), self.decisions, self.outside.done)
-                self._check_cancels()
+                check_cancels(self.store.inner, self.conversation(), self.accepted, self.cancelled)
                 self._check_nothing_hangs()
         finally:
             while self.zombies:
