@@ -13,7 +13,7 @@ import pytest
 from parley import wiring
 from parley.clock import MovableClock
 from parley.domain.errors import StorageError
-from parley.embedded import data_format
+from parley.embedded.data_file import FORMAT, open_data_file
 from parley.embedded.database import Database
 from parley.embedded.store import SqliteStore
 from parley.turns.ports import Item
@@ -25,7 +25,7 @@ WORDS = "changes that were saved are missing"
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     """One that holds a page more with every ``add``."""
-    opened = Database(tmp_path / "data" / NAME)
+    opened = open_data_file(tmp_path / "data" / NAME, "NORMAL")
     opened.write(lambda connection: connection.execute("CREATE TABLE page (text)"))
     yield opened
     opened.close()
@@ -43,7 +43,7 @@ def killed(database: Database, name: str) -> Path:
 
 def pages(file: Path) -> int:
     """Opened as by the next process."""
-    with closing(Database(file)) as database:
+    with closing(open_data_file(file, "NORMAL")) as database:
         return int(database.read(lambda c: c.execute("SELECT count(*) FROM page").fetchone()[0]))
 
 
@@ -75,11 +75,11 @@ def test_a_log_that_is_not_the_one_that_was_there_is_told_until_somebody_decides
     harm(beside(file, "-wal"), former)
     for _ in range(2):
         with pytest.raises(StorageError, match=WORDS) as raised:
-            Database(file)
+            open_data_file(file, "NORMAL")
     told = beside(file, "-shm")
     assert str(raised.value).endswith(f"delete {told}")
     told.unlink()
-    Database(file).close()
+    open_data_file(file, "NORMAL").close()
 
 
 def test_a_folder_whose_owner_was_killed_is_opened_at_any_instant(database: Database) -> None:
@@ -115,10 +115,15 @@ def test_a_minute_later_the_file_alone_has_all_that_was_saved(tmp_path: Path) ->
         assert len(SqliteStore(database, MovableClock()).query("partition", "")) == 20
 
 
-def test_a_file_of_a_newer_parley_is_refused_and_an_older_one_is_adopted(database: Database) -> None:
-    data_format.adopt(database)
-    data_format.adopt(database)
-    newer = data_format.FORMAT + 1
-    database.write(lambda connection: connection.execute(f"PRAGMA user_version = {newer}"))
-    with pytest.raises(StorageError, match=f"newer Parley \\(format {newer}, this one knows 1\\)"):
-        data_format.adopt(database)
+def test_a_file_of_a_newer_parley_is_refused_and_one_without_a_number_is_adopted(database: Database) -> None:
+    def number(to: int) -> None:
+        database.write(lambda connection: connection.execute(f"PRAGMA user_version = {to}"))
+
+    number(0)
+    open_data_file(database.path, "NORMAL").close()
+    assert database.read(lambda c: c.execute("PRAGMA user_version").fetchone()[0]) == FORMAT
+    number(FORMAT + 1)
+    with pytest.raises(
+        StorageError, match=f"newer Parley \\(format {FORMAT + 1}, this one knows {FORMAT}\\)"
+    ):
+        open_data_file(database.path, "NORMAL")

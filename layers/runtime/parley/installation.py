@@ -7,14 +7,14 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from parley.assets import TASK_FUNCTIONS, TASK_HANDLER, definition, handler, load_task_handlers
 from parley.clock import SystemClock
 from parley.domain import keys
-from parley.embedded import data_format
 from parley.embedded.blobs import FolderBlobs
-from parley.embedded.database import Database
+from parley.embedded.data_file import open_data_file
+from parley.embedded.database import Database, Durability
 from parley.embedded.flags import FILE as FLAGS_FILE
 from parley.embedded.flags import FileFlags
 from parley.embedded.interpreter import Interpreter
@@ -31,7 +31,6 @@ from parley.turns.documents import Documents
 from parley.turns.ports import Secrets
 from parley.turns.runtime import DAY, Runtime, Settings
 
-Durability = Literal["NORMAL", "FULL"]
 MACHINE = "arn:aws:states:local:000000000000:stateMachine:parley-conversation"
 KEPT_SECONDS = 90 * DAY
 """How long closed executions stay visible, as in Step Functions."""
@@ -98,9 +97,8 @@ def open_folder(data: Path, choices: Choices, clock: Any = None) -> Installation
     with ExitStack() as undo:
         lock = FolderLock.acquire(data)
         undo.callback(lock.release)
-        database = Database(data / "parley.db", synchronous=choices.synchronous)
+        database = open_data_file(data / "parley.db", choices.synchronous)
         undo.callback(database.close)
-        data_format.adopt(database)
         interpreter = _interpreter(database, clock, choices.workers)
         store = SqliteStore(database, clock)
         hub = SocketHub()

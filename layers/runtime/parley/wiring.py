@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
     from parley.aws.page_host import PageHost
-    from parley.installation import Durability, Installation
+    from parley.embedded.database import Durability
+    from parley.installation import Installation
 
 ENVIRONMENT = frozenset(
     {

@@ -17,10 +17,10 @@ from typing import Any, Literal, TypeVar
 
 from parley.domain.errors import StorageError
 from parley.embedded.disk_words import FULL
-from parley.embedded.wal_check import note_boot, require_whole_log
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
+Durability = Literal["NORMAL", "FULL"]
 
 # Primary result codes (https://sqlite.org/rescode.html) that tell of the file or the disk, not of the SQL.
 _STORAGE_CODES = {
@@ -53,10 +53,10 @@ class Database:
     """A SQLite file in WAL mode for many threads of one process.
 
     `synchronous` NORMAL survives a killed process; FULL also a power cut, at one fsync per (shared) commit.
-    Raises StorageError if the file cannot be opened, or if its write-ahead log is not the one that it had.
+    Raises StorageError if the file cannot be opened.
     """
 
-    def __init__(self, path: Path, *, synchronous: Literal["NORMAL", "FULL"] = "NORMAL") -> None:
+    def __init__(self, path: Path, *, synchronous: Durability = "NORMAL") -> None:
         self.path = Path(path)
         self._synchronous = synchronous
         self._queue: deque[_Write] = deque()
@@ -66,9 +66,7 @@ class Database:
         self._closed = False
         self._refusing = False
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        require_whole_log(self.path)
         self._writer = self._connect()
-        note_boot(self.path)
 
     def write(self, operation: Callable[[sqlite3.Connection], T]) -> T:
         """Run `operation` in a transaction that is committed before this returns.
