@@ -12,6 +12,7 @@ from typing import Protocol
 
 _log = logging.getLogger(__name__)
 _LONGEST_WAIT = 30.0
+MOST_THREADS = 512
 
 
 class TimedClock(Protocol):
@@ -31,20 +32,26 @@ class TimedClock(Protocol):
 
 
 class Pool:
-    """At most `size` daemon threads, made when there is work for them, that run jobs in the order given.
+    """Daemon threads, made when there is work for them, that run jobs in the order given: at most `size` at work.
 
-    A job that raises leaves its thread alive for the next.
+    One that has been at a single job for `busy_seconds` waits for somebody (a function, a model) and counts no more:
+    jobs that hang hold up no others, until there are `MOST_THREADS` of them. A job that raises leaves its thread alive
+    for the next.
     """
 
-    def __init__(self, size: int, name: str) -> None:
+    def __init__(self, size: int, name: str, *, busy_seconds: float = 2.0) -> None:
         self._size = size
         self._name = name
+        self._busy_seconds = busy_seconds
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._threads: list[threading.Thread] = []
-        self._alive = 0
+        self._relief = threading.Condition(self._lock)
+        self._threads: set[threading.Thread] = set()
+        self._begun: dict[threading.Thread, float] = {}
+        self._numbers = itertools.count()
         self._idle = 0
         self._pending = 0
+        self._relieving = False
         self._closing = False
 
     def submit(self, job: Callable[[], None]) -> None:
@@ -53,19 +60,13 @@ class Pool:
             if self._closing:
                 return
             self._pending += 1
-            if self._pending > self._idle and len(self._threads) < self._size:
-                name = f"{self._name}-{len(self._threads)}"
-                thread = threading.Thread(target=self._run, name=name, daemon=True)
-                self._threads.append(thread)
-                self._alive += 1
-                self._idle += 1
-                thread.start()
+            self._grow()
         self._jobs.put(job)
 
     def at_rest(self) -> bool:
         """Whether no job is queued or running."""
         with self._lock:
-            return self._pending == 0 and self._idle == self._alive
+            return self._pending == 0 and self._idle == len(self._threads)
 
     def close(self, grace: float) -> bool:
         """Take no more jobs, drop those not begun, and wait up to `grace` real seconds for those that run.
@@ -74,6 +75,7 @@ class Pool:
         """
         with self._lock:
             self._closing = True
+            self._relief.notify_all()
             threads = list(self._threads)
             self._pending += len(threads)
             with contextlib.suppress(queue.Empty):
@@ -88,22 +90,59 @@ class Pool:
             thread.join(max(0.0, until - time.monotonic()))
         return not any(thread.is_alive() for thread in others)
 
+    def _grow(self) -> None:
+        """One more thread, if a job waits for one and may have it; if it may not yet, look again later."""
+        if self._pending <= self._idle or self._closing:
+            return
+        if self._at_work() + self._idle < self._size and len(self._threads) < MOST_THREADS:
+            self._start(self._run, next(self._numbers))
+            self._idle += 1
+        elif not self._relieving:
+            self._relieving = True
+            self._start(self._relieve, "relief")
+
+    def _at_work(self) -> int:
+        """How many threads have not been at their job for long."""
+        since = time.monotonic() - self._busy_seconds
+        return sum(begun > since for begun in self._begun.values())
+
+    def _start(self, target: Callable[[], None], name: object) -> None:
+        thread = threading.Thread(target=target, name=f"{self._name}-{name}", daemon=True)
+        if target == self._run:
+            self._threads.add(thread)
+        thread.start()
+
+    def _relieve(self) -> None:
+        """The thread that looks again, as long as a job waits."""
+        with self._lock:
+            while self._pending > self._idle and not self._closing:
+                self._relief.wait(self._busy_seconds / 4)
+                for _ in range(self._pending - self._idle):
+                    self._grow()
+            self._relieving = False
+
     def _run(self) -> None:
+        me = threading.current_thread()
         while True:
             job = self._jobs.get()
             with self._lock:
                 self._idle -= 1
                 self._pending -= 1
-                self._alive -= job is None
-            if job is None:
-                return
+                if job is None:
+                    self._threads.discard(me)
+                    return
+                self._begun[me] = time.monotonic()
             try:
                 job()
             except BaseException:  # noqa: BLE001 - the thread must live on; it is logged
                 _log.exception("a job of the interpreter failed")
-            with self._lock:
-                self._idle += 1
             job = None
+            with self._lock:
+                del self._begun[me]
+                if len(self._threads) > self._size and self._pending == 0 and not self._closing:
+                    self._threads.discard(me)
+                    return
+                self._idle += 1
 
 
 class Timers:
