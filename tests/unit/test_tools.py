@@ -194,25 +194,51 @@ def test_whatever_a_function_raises_ends_only_its_call(error: BaseException) -> 
     assert call(does) == FunctionOutcome(words, ok=False)
 
 
-def test_a_validator_that_breaks_fails_its_call_alone(caplog: pytest.LogCaptureFixture) -> None:
-    class Broken(Function):
-        name: ClassVar[str] = "broken"
+class Checks(Function):
+    """Its validator does what a test wants."""
 
-        class Arguments(FunctionArguments):
-            rate: int
+    name = "checks"
+    does: ClassVar[Callable[[int], int]]
 
-            @field_validator("rate")
-            @classmethod
-            def _divides(cls, rate: int) -> int:
-                return 100 // rate
+    class Arguments(FunctionArguments):
+        rate: int
 
-        def handle(self, arguments: Any) -> str:
-            return "ran"
+        @field_validator("rate")
+        @classmethod
+        def _does(cls, rate: int) -> int:
+            return Checks.does(rate)
 
-    functions = FunctionRegistry(MemoryStore(), MovableClock(), classes=[Broken])
-    words = "broken failed to check its arguments (ZeroDivisionError). Nothing was done."
-    assert functions.validate("broken", {"rate": 0}) == words
-    assert "ZeroDivisionError" in caplog.text
+    def handle(self, arguments: Any) -> str:
+        return "ran"
+
+
+def _leaves(rate: int) -> int:
+    raise SystemExit
+
+
+@pytest.mark.parametrize(
+    ("does", "kind"), [(lambda rate: 100 // rate, "ZeroDivisionError"), (_leaves, "SystemExit")]
+)
+def test_a_validator_that_breaks_fails_its_call_alone(
+    caplog: pytest.LogCaptureFixture, does: Callable[[int], int], kind: str
+) -> None:
+    Checks.does = staticmethod(does)
+    functions = FunctionRegistry(MemoryStore(), MovableClock(), classes=[Checks])
+    words = f"checks failed to check its arguments ({kind}). Nothing was done."
+    assert functions.validate("checks", {"rate": 0}) == words
+    assert kind in caplog.text
+
+
+def test_a_validator_that_hangs_holds_no_turn_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    Checks.does = staticmethod(lambda rate: int(over.wait(60)))
+    monkeypatch.setattr("parley.tools.registry.CHECK_SECONDS", 0.05)
+    functions = FunctionRegistry(MemoryStore(), MovableClock(), classes=[Checks])
+    try:
+        told = functions.validate("checks", {"rate": 0})
+    finally:
+        over.set()
+    assert told == "checks did not check its arguments within 0.05 s. Nothing was done."
 
 
 def test_a_worker_that_dies_in_a_function_answers_nothing() -> None:

@@ -39,6 +39,8 @@ from parley.turns.ports import Blobs, Clock, Store
 ENTRY_POINTS = "parley.functions"
 FACTS_SECONDS = 5.0
 """How long a prompt waits for what a class wants said in it."""
+CHECK_SECONDS = 5.0
+"""How long a class's own validators may take."""
 _LOG = logging.getLogger("parley.functions")
 
 
@@ -110,8 +112,17 @@ class FunctionRegistry:
         function = self.classes().get(class_name)
         if function is None:
             return _unknown(class_name)
-        read = _read(function, arguments)
-        return read if isinstance(read, str) else None
+        read: list[Any] = []
+
+        def check() -> FunctionOutcome:
+            read.append(_read(function, arguments))
+            return FunctionOutcome("")
+
+        # The validators are a pack's own code, and may hang.
+        wait_for(check, class_name, CHECK_SECONDS, CHECK_SECONDS, lambda: True)
+        if not read:
+            return f"{class_name} did not check its arguments within {CHECK_SECONDS:g} s. Nothing was done."
+        return read[0] if isinstance(read[0], str) else None
 
     def fault(self, function: AgentFunction, arguments: dict[str, Any]) -> str | None:
         """See the port. A class knows more of its arguments than a schema can say."""
@@ -225,7 +236,9 @@ def _read(function: type[Function], arguments: dict[str, Any]) -> Any:
         return function.Arguments.model_validate(arguments)
     except ValidationError as error:
         return validation_failed(error, function.Arguments)
-    except Exception as error:  # noqa: BLE001 - a pack's own validators may raise anything
+    except BaseException as error:  # a pack's own validators may raise anything
+        if not _raised_by_a_function(error):
+            raise
         _LOG.exception("the arguments of function %s could not be checked", function.name)
         return f"{function.name} failed to check its arguments ({type(error).__name__}). Nothing was done."
 
