@@ -14,7 +14,7 @@ from parley.prompts.fit import first_that_fits
 from parley.prompts.history import Exchange, exchanges
 from parley.prompts.prompt import MessageForm, Prompt, PromptMessage, ToolSpec
 from parley.prompts.system_prompt import compose_system_prompt
-from parley.prompts.window import current_start, window
+from parley.prompts.window import window
 from parley.prompts.xml_tools import as_text, tool_instructions
 
 FINAL_ANSWER = "No more functions can be called in this turn. Give your final answer now, from what is known."
@@ -112,7 +112,7 @@ def _shorter_and_shorter(
     Never what belongs to the current turn. An exchange that is given up goes into the summary; without that,
     some have room again.
     """
-    current = current_start(kept)
+    current = max(len(kept) - 1, 0)
     for start in range(current + 1):
         summary = _summed_up(summary, kept[start - 1 : start] if start else ())
         yield parts.prompt(kept[start:], summary=summary, file_tree=file_tree)

@@ -22,9 +22,8 @@ EMPTY_FAILURE = "The function failed and said nothing more."
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A user's message and all that followed it. ``messages[0]`` is the user's; ``turn`` is its turn."""
+    """A user's message and all that followed it: what a turn is for a model. ``messages[0]`` is the user's."""
 
-    turn: int
     messages: tuple[PromptMessage, ...]
 
 
@@ -35,17 +34,17 @@ def exchanges(history: Sequence[Message]) -> list[Exchange]:
     An internal one, which no person wrote, goes on with the exchange that it stands in.
     """
     responses = _responses(history)
-    found: list[tuple[int, list[PromptMessage]]] = []
+    found: list[list[PromptMessage]] = []
     for position, message in enumerate(history):
         if message.kind is MessageKind.USER_MESSAGE and message.internal:
             if found and message.content.strip():
-                found[-1][1].append(PromptMessage(role="user", content=message.content, internal=True))
+                found[-1].append(PromptMessage(role="user", content=message.content, internal=True))
         elif message.kind is MessageKind.USER_MESSAGE:
             if message.content:
-                found.append((message.turn, [PromptMessage(role="user", content=message.content)]))
+                found.append([PromptMessage(role="user", content=message.content)])
         elif found:
-            found[-1][1].extend(_assistant(message, position, responses))
-    return [Exchange(turn, tuple(messages)) for turn, messages in found]
+            found[-1].extend(_assistant(message, position, responses))
+    return [Exchange(tuple(messages)) for messages in found]
 
 
 def _responses(history: Iterable[Message]) -> dict[str, list[tuple[int, Message]]]:
