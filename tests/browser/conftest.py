@@ -84,6 +84,23 @@ def server(data: Path) -> Iterator[Server]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory, new_folder: Path) -> Iterator[Server]:
+    """One server for a whole module, whose tests change nothing there that another would see.
+
+    They take no `server` beside it: a process has one at a time.
+    """
+    with serving(shutil.copytree(new_folder, tmp_path_factory.mktemp("shared") / "data")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def modules(shared: Server, browser: Browser) -> Iterator[Page]:
+    """The page, for tests that only ask its modules what they make of what they are given."""
+    with browsing(browser) as opened:
+        yield sign_in(opened, shared.link)
+
+
 # After the server, so that it ends before it: a page that is still there would hold the server up.
 @pytest.fixture
 def context(server: Server, browser: Browser) -> Iterator[BrowserContext]:

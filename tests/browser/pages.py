@@ -67,3 +67,11 @@ def at_rest(page: Page) -> None:
     expect(page.locator("#phase")).to_have_text("")
     expect(page.locator("#app .spinner:visible")).to_have_count(0)
     expect(page.locator("#stop")).to_be_hidden()
+
+
+def shows_the_slow_reply_once(page: Page) -> None:
+    """The only message was `SLOW_WORDS`, and its answer is there: no sentence twice, none lost, no spinner."""
+    said(page, SLOW_REPLY)
+    expect(replies(page)).to_have_text([SLOW_REPLY])
+    expect(page.locator("#log .mine")).to_have_count(1)
+    at_rest(page)

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
-
-from tests.browser.conftest import serving
-from tests.support.chromium import browsing, sign_in
+from playwright.sync_api import Page
 
 MACHINE = json.loads((Path(__file__).parents[2] / "statemachine/conversation.asl.json").read_text("utf-8"))
 HOUR = 3600.0
-
-
-@pytest.fixture(scope="module")
-def modules(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with serving(tmp_path_factory.mktemp("data")) as server, browsing(browser) as context:
-        yield sign_in(context, server.link)
 
 
 def ask(page: Page, module: str, expression: str, *given: Any) -> Any:

@@ -3,49 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
 
-import httpx
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Server, serving
+from tests.browser.conftest import Server
+from tests.browser.conversation import Conversation
 from tests.browser.pages import put_agent
-from tests.support.served import until
-
-
-class Conversation:
-    """A conversation of the user, held over HTTP while the page looks on."""
-
-    def __init__(
-        self, client: httpx.Client, message: str, agent: str = "general-assistant", **wishes: Any
-    ) -> None:
-        self._client = client
-        path = f"/api/projects/demo/agents/{agent}/chat"
-        accepted = client.post(path, json={"message": message, **wishes}).raise_for_status().json()
-        self.id = str(accepted["thread_id"])
-        self.path = f"/api/projects/demo/chat-threads/{self.id}"
-
-    def say(self, message: str) -> None:
-        self._client.post(self.path, json={"message": message}).raise_for_status()
-
-    def finish(self, turns: int) -> None:
-        until(lambda: self._client.get(self.path).json()["turns"] == turns)
-
-    def pending(self) -> dict[str, Any]:
-        proposal: dict[str, Any] = until(lambda: self._client.get(self.path).json()["pending"])[0]
-        return proposal
-
-    def decide(self, approved: bool) -> None:
-        path = f"/confirmations/{self.pending()['proposal_id']}"
-        self._client.post(path, json={"approved": approved}).raise_for_status()
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("data")) as running:
-        yield running
 
 
 @pytest.fixture

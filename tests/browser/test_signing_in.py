@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,7 +13,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from parley import page as the_page
-from tests.browser.conftest import Server, serving
+from tests.browser.conftest import Server
 
 ISSUER = "https://login.example"
 SIGN_IN = {"issuer": ISSUER, "client_id": "the-page", "scope": "openid profile"}
@@ -56,12 +55,6 @@ class Provider:
 
     def _json(self, route: Route, answer: dict[str, Any]) -> None:
         route.fulfill(json=answer, headers={"access-control-allow-origin": self._server.url})
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("data")) as running:
-        yield running
 
 
 @pytest.fixture

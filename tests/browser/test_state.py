@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from tests.browser.conftest import Server
-from tests.browser.pages import at_rest, begin, card, put_agent, said, write
+from tests.browser.conversation import Conversation
 
 Event = dict[str, Any]
 
@@ -36,35 +36,26 @@ SHOW = """async ({ frames, pages }) => {
 }"""
 
 
-def answered(page: Page) -> None:
-    """Wait until the last turn has its reply."""
-    expect(page.locator("#log .turn:last-child > .theirs:not(.writing)")).to_be_visible()
-    at_rest(page)
-
-
-@pytest.fixture
-def story(page: Page, server: Server) -> list[Event]:
-    """The events of a thread with everything in it: calls, a subagent that asks, a retry, a failure, a stop."""
-    begin(page, server)
-    for text, then in [
-        ("Top 2 products", None),
-        ("Manage products: change label for top 2", "Confirm"),
-        ("Please refund order A-1004", "Cancel"),
-        ("Hello", None),
-    ]:
-        write(page, text)
-        if then:
-            card(page).get_by_role("button", name=then, exact=True).click()
-        answered(page)
-    thread = page.url.rpartition("/")[2]
-    with server.client() as client:
-        path = f"/api/projects/demo/chat-threads/{thread}/events"
-        events: list[Event] = client.get(path, params={"limit": 1000}).json()["events"]
-    assert {event["event"] for event in events} >= {
-        "AgentSubthreadStart",
-        "ActionConfirmed",
-        "ActionRejected",
-    }
+@pytest.fixture(scope="module")
+def story(shared: Server) -> list[Event]:
+    """The events of a thread with everything in it: calls, a subagent that asks, a decision for and one against."""
+    with shared.client() as client:
+        conversation = Conversation(client, "Top 2 products")
+        for turn, (message, approved) in enumerate(
+            [
+                ("Manage products: change label for top 2", True),
+                ("Please refund order A-1004", False),
+                ("Hello", None),
+            ],
+            start=2,
+        ):
+            conversation.say(message)
+            if approved is not None:
+                conversation.decide(approved)
+            conversation.finish(turn)
+        events = conversation.events()
+    kinds = {event["event"] for event in events}
+    assert kinds >= {"AgentSubthreadStart", "ActionConfirmed", "ActionRejected"}
     return events
 
 
@@ -75,8 +66,8 @@ def shown(page: Page, frames: list[Event], **pages: Any) -> dict[str, Any]:
     return state
 
 
-def test_events_in_any_order_and_number_come_to_the_same_state(page: Page, story: list[Event]) -> None:
-    wanted = shown(page, story)
+def test_events_in_any_order_and_number_come_to_the_same_state(modules: Page, story: list[Event]) -> None:
+    wanted = shown(modules, story)
     assert (wanted["gap"], wanted["last"], wanted["phase"]) == (False, len(story), "waiting_for_input")
     assert [turn["status"] for turn in wanted["turns"]] == ["done"] * 4
 
@@ -85,28 +76,28 @@ def test_events_in_any_order_and_number_come_to_the_same_state(page: Page, story
     def holds(data: st.DataObject) -> None:
         order = data.draw(st.permutations(range(len(story))))
         again = data.draw(st.lists(st.sampled_from(range(len(story))), max_size=30))
-        assert shown(page, [story[place] for place in [*order, *again]]) == wanted
+        assert shown(modules, [story[place] for place in [*order, *again]]) == wanted
 
     holds()
 
 
-def test_a_snapshot_and_what_follows_join_without_a_seam(page: Page, story: list[Event]) -> None:
-    wanted = shown(page, story)
+def test_a_snapshot_and_what_follows_join_without_a_seam(modules: Page, story: list[Event]) -> None:
+    wanted = shown(modules, story)
     for cut in range(len(story) + 1):
-        assert shown(page, story, first=story[:cut], after=cut) == wanted
+        assert shown(modules, story, first=story[:cut], after=cut) == wanted
 
 
-def test_older_turns_are_added_in_front_of_newer_ones(page: Page, story: list[Event]) -> None:
-    wanted = shown(page, story)
+def test_older_turns_are_added_in_front_of_newer_ones(modules: Page, story: list[Event]) -> None:
+    wanted = shown(modules, story)
     begins = [place for place, event in enumerate(story) if event["event"] == "UserMessage"]
     pages = [story[start:end] for start, end in zip(begins, [*begins[1:], len(story)], strict=True)]
     newest = pages.pop()
-    assert shown(page, [], first=newest, after=len(story), older=pages[::-1]) == wanted
+    assert shown(modules, [], first=newest, after=len(story), older=pages[::-1]) == wanted
 
 
-def test_a_missing_event_is_a_gap_and_nothing_behind_it_is_shown(page: Page, story: list[Event]) -> None:
+def test_a_missing_event_is_a_gap_and_nothing_behind_it_is_shown(modules: Page, story: list[Event]) -> None:
     for missing in (0, 3, len(story) - 2):
-        state = shown(page, [*story[:missing], *story[missing + 1 :]])
+        state = shown(modules, [*story[:missing], *story[missing + 1 :]])
         assert (state["gap"], state["last"]) == (True, missing)
 
 
@@ -153,13 +144,13 @@ TEXTS: list[tuple[str, list[Event], str]] = [
 
 
 @pytest.mark.parametrize(("events", "text"), [case[1:] for case in TEXTS], ids=[case[0] for case in TEXTS])
-def test_text_grows_as_its_pieces_say(page: Page, events: list[Event], text: str) -> None:
-    [turn] = shown(page, events)["turns"]
+def test_text_grows_as_its_pieces_say(modules: Page, events: list[Event], text: str) -> None:
+    [turn] = shown(modules, events)["turns"]
     assert [item["text"] for item in turn["items"]] == [text]
 
 
 @pytest.mark.parametrize("end", ["ThreadEnd", "TurnFailed", "TurnCancelled", "UserMessage"])
-def test_nothing_of_a_turn_that_is_over_is_under_way(page: Page, end: str) -> None:
+def test_nothing_of_a_turn_that_is_over_is_under_way(modules: Page, end: str) -> None:
     open_call = [
         event(1, "UserMessage", message_id="u", content="x"),
         chunk(2, "half a sen", 0),
@@ -168,17 +159,17 @@ def test_nothing_of_a_turn_that_is_over_is_under_way(page: Page, end: str) -> No
         event(5, "ActionRequiresConfirmation", proposal_id="p", tool_call_id="c2", name="g", question="?"),
     ]
     data = {"message_id": "u2", "content": "y", "message": "bad", "reply_ref": "t/1"}
-    state = shown(page, [*open_call, event(6, end, 2 if end == "UserMessage" else 1, **data)])
+    state = shown(modules, [*open_call, event(6, end, 2 if end == "UserMessage" else 1, **data)])
     items = state["turns"][0]["items"]
     assert [item["status"] for item in items if item["kind"] == "call"] == ["stopped", "stopped"]
     assert all(item["ended"] for item in items if item["kind"] == "text")
     assert [item.get("outcome") for item in items if item["kind"] == "call"] == [None, "cancelled"]
 
 
-def test_an_event_of_a_kind_that_is_not_known_changes_nothing(page: Page) -> None:
+def test_an_event_of_a_kind_that_is_not_known_changes_nothing(modules: Page) -> None:
     known = [event(1, "UserMessage", message_id="u", content="x"), event(2, "ThreadEnd", reply_ref="t/1")]
     other = [known[0], event(2, "SomethingNew", whatever=1), event(3, "ThreadEnd", reply_ref="t/1")]
-    assert shown(page, other)["turns"] == shown(page, known)["turns"]
+    assert shown(modules, other)["turns"] == shown(modules, known)["turns"]
 
 
 PIECES = [
@@ -201,13 +192,11 @@ PIECES = [
 ]
 
 
-def test_a_streamed_markdown_text_ends_as_if_it_had_come_at_once(page: Page, server: Server) -> None:
-    begin(page, server)
-
+def test_a_streamed_markdown_text_ends_as_if_it_had_come_at_once(modules: Page) -> None:
     @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=6), st.integers(1, 9))
     def holds(pieces: list[str], step: int) -> None:
-        streamed, whole = page.evaluate(
+        streamed, whole = modules.evaluate(
             """async ({ text, step }) => {
                 const { Markdown } = await import("/markdown.js");
                 const made = [0, 1].map(() => document.createElement("div"));
@@ -223,30 +212,3 @@ def test_a_streamed_markdown_text_ends_as_if_it_had_come_at_once(page: Page, ser
         assert streamed == whole
 
     holds()
-
-
-def test_a_conversation_without_events_is_shown_from_its_messages(page: Page, server: Server) -> None:
-    """As of imported threads, and of those whose events are kept no longer."""
-    put_agent(server, "plain", settings={})
-    begin(page, server)
-    write(page, "Top 2 products")
-    said(page, "Top 2 products")
-    write(page, "Manage products: change label for top 2")
-    card(page).get_by_role("button", name="Confirm", exact=True).click()
-    answered(page)
-    shapes = (
-        "[...document.querySelectorAll('#log .turn > *')].map((one) => one.className + one.dataset.status)"
-    )
-    before = page.evaluate(shapes)
-    page.route(
-        "**/events?before=*", lambda route: route.fulfill(json={"events": [], "next": 999, "previous": None})
-    )
-    page.reload()
-    said(page, "Done.")
-    assert page.evaluate(shapes) == before
-    page.locator(".subagent > summary").click()
-    page.locator(".subagent .call-name").nth(1).wait_for()
-    assert page.locator(".subagent .call-name").all_inner_texts() == [
-        "Get top products",
-        "Change custom label",
-    ]

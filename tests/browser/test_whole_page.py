@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, Response, expect
 
-from tests.browser.conftest import Server, serving
+from tests.browser.conftest import Server
 from tests.support.chromium import browsing, sign_in
 from tests.support.served import until
 
@@ -32,9 +31,8 @@ EVIL = [
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("data")) as running:
-        yield running
+def server(shared: Server) -> Server:
+    return shared
 
 
 @pytest.fixture(scope="module")
