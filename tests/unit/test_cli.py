@@ -39,6 +39,7 @@ class Server:
         self.socket_works = socket_works
         self.before_subscribed = list(before_subscribed)
         self.log_reads = []
+        self.waits = []
         self.sent = []
         self.connections = 0
 
@@ -47,6 +48,7 @@ class Server:
             return httpx.Response(200, json={"ticket": "t"})
         after = int(request.url.params["after"])
         self.log_reads.append(after)
+        self.waits.append(float(request.url.params["wait"]))
         return httpx.Response(200, json={"events": [item for item in self.log if item["seq"] > after]})
 
     def open_socket(self, url):
@@ -71,11 +73,11 @@ class Server:
     def __exit__(self, *failure):
         pass
 
-    def feed(self):
+    def feed(self, **options):
         api = Api("http://server", TOKEN, transport=httpx.MockTransport(self.answer))
         moments = iter(range(100_000))
         feed = Feed(api, "demo", open_socket=self.open_socket, now=lambda: next(moments) / 10)
-        feed.follow(THREAD)
+        feed.follow(THREAD, **options)
         return feed
 
 
@@ -129,9 +131,16 @@ def test_a_lost_connection_is_opened_again_and_what_was_missed_is_read():
     assert server.connections == 2
 
 
-def test_without_a_websocket_everything_comes_from_the_log():
+def test_without_a_websocket_everything_comes_from_the_log_which_is_waited_at_not_asked_again_and_again():
     server = Server(log=[event(1), event(2)], socket_works=False)
-    assert seqs(server.feed()) == [1, 2]
+    assert seqs(server.feed(), patience=0.25) == [1, 2]
+    assert all(0 < wait <= 0.25 for wait in server.waits)
+
+
+def test_events_that_are_older_than_the_connection_are_given_at_once():
+    server = Server(log=[event(1), event(2), event(3)], frames=[])
+    feed = server.feed(after=1)
+    assert [feed.next(0.3)["seq"] for _ in range(2)] == [2, 3]
 
 
 def test_events_of_other_threads_before_the_subscription_is_confirmed_do_no_harm():

@@ -57,7 +57,7 @@ class Api:
         """Close the connections."""
         self._client.close()
 
-    def get(self, path: str, **parameters: str | int) -> dict[str, Any]:
+    def get(self, path: str, **parameters: str | float) -> dict[str, Any]:
         """A GET's JSON object."""
         return self._send("GET", path, params=parameters)
 

@@ -23,7 +23,7 @@ from parley.tools.hosts import on_this_machine
 Event = dict[str, Any]
 
 _SILENCE_SECONDS = 5.0
-_LONG_POLL_SECONDS = 10
+_LONG_POLL_SECONDS = 10.0
 _RECONNECT_SECONDS = 5.0
 _PAGE = 500
 
@@ -65,12 +65,17 @@ class Feed:
         self._early: dict[int, Event] = {}
         self._connect()
 
-    def follow(self, thread: Thread, *, after: int = 0) -> None:
-        """Give this thread's events from `after` on. The thread that is followed already goes on."""
+    def follow(self, thread: Thread, *, after: int | None = None) -> None:
+        """Give all events of a new thread, or those behind `after` of one that others may have worked on.
+
+        The thread that is followed already goes on.
+        """
         if self._thread is None or self._thread.thread_id != thread.thread_id:
-            self._thread, self._last = thread, after
+            self._thread, self._last = thread, after or 0
             self._ready.clear()
             self._early.clear()
+            if after is not None:
+                self._read_log(wait=0)  # what was pushed before we listened
 
     def next(self, timeout: float) -> Event | None:
         """The next event; None if there was none for `timeout` seconds."""
@@ -91,7 +96,7 @@ class Feed:
             self._read_log(wait=0)  # what was pushed while nobody listened
             return
         if self._socket is None:
-            self._read_log(wait=max(0, min(_LONG_POLL_SECONDS, int(remaining))))
+            self._read_log(wait=min(_LONG_POLL_SECONDS, remaining))
             return
         try:
             self._take(self._socket.recv(timeout=min(_SILENCE_SECONDS, remaining)))
@@ -127,7 +132,7 @@ class Feed:
             self._last += 1
             self._ready.append(event)
 
-    def _read_log(self, *, wait: int) -> None:
+    def _read_log(self, *, wait: float) -> None:
         if self._thread is None:
             return
         path = self._thread / "events"
