@@ -19,8 +19,9 @@ const WORDS = {
   503: "The server is busy. Try again in a moment.",
   504: "The server took too long to answer. Try again in a moment.",
 };
-const UNREACHABLE = { type: "unreachable", message: "The server cannot be reached. Is it running, and are you online?" };
-const PASSING = [0, 429, 502, 503, 504];
+export const UNREACHABLE = { type: "unreachable", message: "The server cannot be reached. Is it running, and are you online?" };
+// A server that is away or busy, and may not be in a moment; 0: no answer at all.
+export const PASSING = [0, 429, 502, 503, 504];
 
 export class Api {
   constructor(token, project, base = "") {

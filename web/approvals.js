@@ -25,6 +25,10 @@ class Approvals {
 
   update() {}
 
+  revived() {
+    this.refresh();
+  }
+
   unmount() {
     this.stop();
   }

@@ -5,6 +5,8 @@ import { duration, element, icon, visible, wordsOf } from "./dom.js";
 import { ProposalCard } from "./proposal.js";
 import { argumentList, brief, resultParts, resultText } from "./values.js";
 
+// With more calls than this side by side, what they found is within their folds.
+const FEW = 4;
 const STATES = {
   writing: ["is being written", null],
   running: ["is running", null],
@@ -20,6 +22,7 @@ export class CallItem {
   constructor(call, tools) {
     this.call = call;
     this.tools = tools;
+    this.folded = [];
     this.mark = element("span", { class: "call-mark" });
     this.name = element("span", { class: "call-name" });
     this.brief = element("code", { class: "call-brief" });
@@ -41,11 +44,11 @@ export class CallItem {
   }
 
   update() {
-    const { call } = this;
-    const [words, mark] = STATES[call.status];
-    this.node.dataset.status = call.status;
-    if (this.marked !== call.status) {
-      this.marked = call.status;
+    const { call, state } = this;
+    const [words, mark] = STATES[state];
+    this.node.dataset.status = state;
+    if (this.marked !== state) {
+      this.marked = state;
       this.mark.replaceChildren(mark ? icon(mark) : element("span", { class: "spinner" }));
       this.said.textContent = `, ${words}`;
     }
@@ -61,6 +64,11 @@ export class CallItem {
     this.showSubagent();
   }
 
+  // What waits below it waits for a person as well.
+  get state() {
+    return this.call.status === "running" && waitsBelow(this.call) ? "waiting" : this.call.status;
+  }
+
   // What is folded away, made when it is looked at.
   fill() {
     const { call } = this;
@@ -70,7 +78,7 @@ export class CallItem {
     if (edited && JSON.stringify(edited) !== JSON.stringify(call.arguments)) {
       parts.push(element("h3", {}, "Approved with other arguments"), argumentList(edited));
     }
-    if (call.response !== undefined) parts.push(element("h3", {}, "Result"), resultText(call.response || "(nothing)"));
+    if (call.response !== undefined) parts.push(element("h3", {}, "Result"), ...this.folded, resultText(call.response || "(nothing)"));
     this.inside.replaceChildren(...parts);
   }
 
@@ -87,7 +95,15 @@ export class CallItem {
     if (this.shown || call.response === undefined) return;
     this.shown = true;
     const parts = resultParts(call, this.tools);
-    if (call.status === "failed") parts.push(element("p", { class: "call-failure" }, visible(call.response.slice(0, 600))));
+    const many = call.place.items.filter((item) => item.kind === "call").length > FEW;
+    if (many && !call.data?.image) {
+      this.folded = parts.splice(0);
+      this.fill();
+    }
+    const { stopped } = call.data ?? {};
+    const told = call.items.some((item) => item.kind === "failure");
+    if (call.status === "failed" && !told) parts.push(element("p", { class: "call-failure" }, visible(call.response.slice(0, 600))));
+    if (call.status === "stopped" && stopped) parts.push(element("p", { class: "call-stopped" }, visible(stopped)));
     this.result.append(...parts);
   }
 
@@ -105,11 +121,15 @@ export class CallItem {
       this.node.insertBefore(this.subagent, this.result);
     }
     this.subagentName.textContent = visible(this.tools.agentName(call.agent));
-    const [words] = STATES[call.status];
-    this.subagentState.textContent = call.status === "running" ? "is working" : words;
+    const state = call.over ?? this.state;
+    this.subagentState.textContent = state === "running" ? "is working" : STATES[state][0];
   }
 
   openStored() {
     if (this.call.stored) this.tools.openSubthread(this.call);
   }
+}
+
+function waitsBelow(call) {
+  return call.items.some((item) => item.kind === "call" && (item.status === "waiting" || waitsBelow(item)));
 }

@@ -1,6 +1,6 @@
 // The chat: one conversation, followed live, or the beginning of a new one.
 
-import { element, icon, iconButton } from "./dom.js";
+import { button, element, icon, iconButton } from "./dom.js";
 import { Composer } from "./composer.js";
 import { Frame } from "./frame.js";
 import { Following } from "./following.js";
@@ -10,6 +10,9 @@ import { address, replace } from "./router.js";
 import { every } from "./ticker.js";
 import { Timeline } from "./timeline.js";
 import { usualAgent } from "./welcome.js";
+
+// Before a conversation that is being read is worth a word, in ms.
+const PATIENCE = 400;
 
 export function mount(root, context) {
   return new Chat(root, context);
@@ -49,6 +52,7 @@ class Chat {
   update(route) {
     const thread = route.parts[0] ?? null;
     if (this.opened && this.conversation.id === thread && thread !== null) return;
+    if (this.opened && thread === null) this.readAgents();
     this.opened = true;
     this.open(thread, route.query.get("agent"));
   }
@@ -64,6 +68,12 @@ class Chat {
   async readProviders() {
     const answer = await this.api.providers().catch(() => null);
     this.providers = answer?.providers ?? null;
+    this.frame.draw();
+  }
+
+  // Agents may have come since the page was loaded.
+  async readAgents() {
+    await this.context.reloadAgents().catch(() => null);
     this.frame.draw();
   }
 
@@ -89,18 +99,36 @@ class Chat {
     this.log.setAttribute("aria-busy", String(thread !== null));
     this.frame.draw();
     this.composer.focus();
-    if (!(await read)) return;
+    const late = setTimeout(() => this.timeline.sayAbove("Opening the conversation …"), PATIENCE);
+    const opened = await read;
+    clearTimeout(late);
+    if (!opened) return;
     this.log.setAttribute("aria-busy", "false");
-    this.timeline.drawNow();
-    this.timeline.watch(this.following.hasOlder);
     this.frame.draw();
+    await this.drawAll();
+  }
+
+  // Draw what was read; then look for what lies before it.
+  async drawAll() {
+    const { target } = this.following;
+    await this.timeline.drawAll();
+    if (this.following.target === target) this.timeline.watch(this.following.hasOlder);
+  }
+
+  // The server can be reached again.
+  revived() {
+    const { id } = this.conversation;
+    if (id !== null && !this.following.loaded) this.open(id);
+    else if (this.unread) this.loadOlder();
+    if (!this.providers) this.readProviders();
   }
 
   happened(event) {
     this.narrator.tell(event, (id) => this.nameOf(id), this.agentId);
     this.timeline.draw();
-    // Most events are chunks; they change nothing around the conversation.
-    if (event.event !== "StreamMessageChunk" && event.event !== "FunctionArgumentsChunk") this.drawSoon();
+    // Most events are chunks; they change nothing around the conversation, but that something moves by itself now.
+    const chunk = event.event === "StreamMessageChunk" || event.event === "FunctionArgumentsChunk";
+    if (!chunk || !this.timeline.working.hidden) this.drawSoon();
   }
 
   // The status was read.
@@ -114,12 +142,12 @@ class Chat {
   async loadOlder() {
     if (this.loading || !this.following.hasOlder) return;
     this.loading = true;
-    this.timeline.older.hidden = false;
+    this.timeline.sayAbove("Loading what came before …");
     const same = await this.context.attempt(() => this.following.older());
+    if (same) await this.drawAll();
     this.loading = false;
-    if (!same) return;
-    this.timeline.drawNow();
-    this.timeline.watch(this.following.hasOlder);
+    this.unread = same === undefined;
+    if (this.unread) this.timeline.sayAbove(button("Load what came before", () => this.loadOlder(), { class: "button small" }));
   }
 
   // Acting.
@@ -201,19 +229,21 @@ class Chat {
       this.open(thread);
       return true;
     }
-    if (error.status !== 404 || thread === null || this.conversation.order.length > 0) return false;
-    this.context.title("Not found");
-    this.log.replaceChildren(
-      element(
-        "div",
-        { class: "empty" },
-        icon("chat"),
-        element("h2", {}, "There is no such conversation"),
-        element("p", {}, "It may belong to somebody else or to another project."),
-        element("a", { class: "button", href: "#/chat" }, "Start a new one"),
-      ),
-    );
+    if (thread === null || this.conversation.order.length > 0) return false;
+    if (error.status === 404) {
+      this.context.title("Not found");
+      const start = element("a", { class: "button", href: "#/chat" }, "Start a new one");
+      this.instead("There is no such conversation", "It may belong to somebody else or to another project.", start);
+    } else if (!this.following.loaded && error.status !== 401) {
+      this.instead("This conversation could not be read", error.message, button("Try again", () => this.open(thread)));
+    } else return false;
     return true;
+  }
+
+  // Something in place of the conversation.
+  instead(title, words, way) {
+    this.log.setAttribute("aria-busy", "false");
+    this.log.replaceChildren(element("div", { class: "empty" }, icon("chat"), element("h2", {}, title), element("p", {}, words), way));
   }
 
   drawSoon() {
@@ -260,7 +290,9 @@ class Chat {
     return functions?.find((one) => one.name === name)?.parameters;
   }
 
-  againAct({ turn }) {
+  // A turn that failed is asked for once more; what failed within it is not.
+  againAct({ turn, place }) {
+    if (place !== turn) return null;
     const asked = turn.items.find((item) => item.kind === "user");
     return asked ? () => this.say({ message: asked.text }, asked.text) : null;
   }

@@ -1,8 +1,8 @@
 // Where a person writes: the message, what may be sent with a click, and the way to stop what is being done.
 
-import { button, element, icon, iconButton } from "./dom.js";
+import { button, element, icon, iconButton, visible } from "./dom.js";
+import { draftOf, keepDraft } from "./drafts.js";
 
-const DRAFTS = "parley.draft.";
 const LONGEST = 32000;
 const NEARLY = 31000;
 
@@ -45,7 +45,7 @@ export class Composer {
   // Begin with what was written and not sent before, in a thread or for a new one.
   open(thread) {
     this.thread = thread ?? "new";
-    this.field.value = stored(this.thread);
+    this.field.value = draftOf(this.thread) ?? "";
     this.grow();
   }
 
@@ -70,7 +70,7 @@ export class Composer {
   }
 
   typed() {
-    store(this.thread, this.field.value);
+    keepDraft(this.thread, this.field.value || null);
     this.grow();
     const length = this.field.value.length > NEARLY ? [...this.field.value].length : 0;
     this.count.textContent = length > NEARLY ? `${length.toLocaleString()} of ${LONGEST.toLocaleString()} characters` : "";
@@ -115,9 +115,12 @@ export class Composer {
     this.field.placeholder = over ? "This conversation has ended" : "Write a message";
   }
 
-  // [{ label, title, act }]
-  setChips(chips) {
-    this.chips.replaceChildren(...chips.map(({ label, title, act }) => button(label, act, { class: "button chip", title })));
+  // chips: [{ label, title, … }]; `choose` gets the one that was pressed.
+  setChips(chips, choose) {
+    const held = this.chips.contains(document.activeElement);
+    const made = chips.map((chip) => button(visible(chip.label), () => choose(chip), { class: "button chip", title: visible(chip.title) }));
+    this.chips.replaceChildren(...made);
+    if (held) this.field.focus();
   }
 
   // A question that waits, wherever it is on the page.
@@ -130,22 +133,5 @@ export class Composer {
 
   focus() {
     if (matchMedia("(pointer: fine)").matches) this.field.focus();
-  }
-}
-
-function stored(thread) {
-  try {
-    return sessionStorage.getItem(DRAFTS + thread) ?? "";
-  } catch {
-    return "";
-  }
-}
-
-function store(thread, text) {
-  try {
-    if (text) sessionStorage.setItem(DRAFTS + thread, text);
-    else sessionStorage.removeItem(DRAFTS + thread);
-  } catch {
-    // Without storage a draft lives as long as the page.
   }
 }

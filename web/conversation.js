@@ -4,11 +4,12 @@
 // A conversation is a list of turns. A turn has items, and a call of a subagent has items of its own:
 //   { kind: "user", id, clientId, text, at }
 //   { kind: "text", id, text, attempt, ended }
-//   { kind: "call", id, name, argumentText, arguments, status, response, data, proposal, agent, subthread, items }
+//   { kind: "call", id, name, argumentText, arguments, status, response, data, proposal, agent, subthread, over, items }
 //   { kind: "task", id, text }                what a subagent was asked
 //   { kind: "failure", id, text, retryable }
 //   { kind: "note", id, text }
-// A call's status: writing | running | waiting | done | failed | declined | stopped.
+// A call's status: writing | running | waiting | done | failed | declined | stopped. `over`: how the work of its subagent
+//   ended without a reply, failed | stopped.
 // A proposal: { id, question, name, arguments, expiresAt, outcome, reviewer, automatic, edited }, its outcome null or
 //   approved | declined | expired | superseded | cancelled | decided (known from the history alone).
 
@@ -139,7 +140,7 @@ export class Conversation extends Turns {
     const declined = call.proposal?.outcome && !["approved", "decided"].includes(call.proposal.outcome);
     Object.assign(call, { name: data.name ?? call.name, response: data.content ?? "", data: data.additional_data ?? {} });
     call.seconds = call.at ? event.at - call.at : undefined;
-    call.status = declined ? "declined" : data.ok === false ? "failed" : "done";
+    call.status = declined ? "declined" : answered(data.ok, call.data);
     if (call.proposal && !call.proposal.outcome) call.proposal.outcome = "cancelled";
     this.settleBelow(call, "stopped");
     this.changed.add(call);
@@ -167,7 +168,7 @@ export class Conversation extends Turns {
       outcome: null,
     };
     if (call.status === "running" || call.status === "writing") call.status = "waiting";
-    this.changed.add(call);
+    this.touch(call);
   }
 
   onActionConfirmed(data, turn) {
@@ -189,13 +190,13 @@ export class Conversation extends Turns {
   onTurnFailed(data, turn, event, where) {
     const failure = { kind: "failure", id: `failed-${event.seq}`, text: data.message, retryable: data.retryable };
     this.add(turn, place(turn, event, where), failure);
-    if (!event.subthread_id) this.close(turn, "failed");
+    this.end(turn, event, where, "failed");
   }
 
-  onTurnCancelled(data, turn, event) {
-    if (event.subthread_id) return;
-    this.add(turn, turn, { kind: "note", id: `note-${event.seq}`, text: "Stopped" });
-    this.close(turn, "cancelled");
+  onTurnCancelled(data, turn, event, where) {
+    const nested = Boolean(event.subthread_id);
+    if (!nested) this.add(turn, turn, { kind: "note", id: `note-${event.seq}`, text: "Stopped" });
+    this.end(turn, event, where, nested ? "stopped" : "cancelled");
   }
 
   onProposeActions(data, turn) {
@@ -207,6 +208,17 @@ export class Conversation extends Turns {
     this.add(turn, turn, { kind: "note", id: `note-${event.seq}`, text: "The conversation has ended" });
     this.close(turn, turn.status === "open" ? "done" : turn.status);
     this.completed = true;
+  }
+
+  // A turn is over, or with a subthread the work of that subagent: the call that it answered has its response to come.
+  end(turn, event, where, status) {
+    const over = place(turn, event, where);
+    if (over === turn) this.close(turn, status);
+    else {
+      over.over = status;
+      this.settleBelow(over, "stopped");
+      this.touch(over);
+    }
   }
 
   // Items.
@@ -241,9 +253,14 @@ export class Conversation extends Turns {
       if (call.proposal?.id !== id) continue;
       Object.assign(call.proposal, outcome);
       if (call.status === "waiting") call.status = "running";
-      this.changed.add(call);
+      this.touch(call);
     }
   }
+}
+
+// What has become of a call that has its response.
+export function answered(ok, { stopped } = {}) {
+  return ok === false ? (stopped ? "stopped" : "failed") : "done";
 }
 
 // Where the events are that come one after the other: the turn, and the call that each subthread answers.

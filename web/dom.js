@@ -1,5 +1,7 @@
 // Elements, icons, and values as people read them. Text is set as text, never as markup.
 
+// Characters that a cell of a table has in one line.
+const LONG_CELL = 24;
 const SVG = "http://www.w3.org/2000/svg";
 
 // Strokes on a 24 by 24 grid.
@@ -92,6 +94,12 @@ export function wordsOf(name) {
   return words ? words[0].toUpperCase() + words.slice(1) : String(name);
 }
 
+// A table scrolls sideways before a short text is broken; only a long one is.
+export function wrapLong(cell) {
+  cell.classList.toggle("long", cell.textContent.length > LONG_CELL);
+  return cell;
+}
+
 // How long ago an instant (epoch seconds) was.
 export function ago(at, now = Date.now() / 1000) {
   const seconds = Math.max(0, now - at);
@@ -120,12 +128,40 @@ export function duration(seconds) {
   return rest ? `${text} ${rest} ${next[0]}` : text;
 }
 
-// Put text on the clipboard; whether that worked.
-export async function copy(text) {
+// A button that puts a text on the clipboard and tells for a moment whether it could; `text` is asked when it is pressed.
+export function copyButton(label, text, props = {}) {
+  const say = (mark, words) => {
+    made.replaceChildren(icon(mark));
+    made.setAttribute("aria-label", words);
+    made.title = words;
+  };
+  const act = async () => {
+    if (await copy(text())) say("check", "Copied");
+    else say("cross", "Could not be copied");
+    setTimeout(() => say("copy", label), 2000);
+  };
+  const made = iconButton("copy", label, act, { class: "icon-button small copy", ...props });
+  return made;
+}
+
+async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    return false;
+    return copyByCommand(text);
   }
+}
+
+// Over plain http from another machine a page has no clipboard; what is selected can be copied all the same.
+function copyByCommand(text) {
+  const held = document.activeElement;
+  const field = element("textarea", { class: "visually-hidden", readonly: true, "aria-hidden": "true", tabindex: "-1" });
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const done = document.execCommand("copy");
+  field.remove();
+  held?.focus({ preventScroll: true });
+  return done;
 }

@@ -61,7 +61,7 @@ export class Frame {
     composer.setBusy(!["waiting_for_input", "completed"].includes(phase));
     composer.setOver(phase === "completed");
     this.drawPending();
-    this.drawSuggestions(phase);
+    this.drawSuggestions(phase, fresh);
     this.drawPhase();
   }
 
@@ -114,9 +114,8 @@ export class Frame {
       this.chat.log.replaceChildren(this.chat.timeline.column);
       return;
     }
-    const acts = { pick: (agent) => this.chat.pick(agent), start: (one) => this.chat.say({ predefined_message: one.id }, one.title) };
     const held = this.chat.log.contains(document.activeElement);
-    this.chat.log.replaceChildren(welcome(this.context.agents, this.chat.agentId, this.chat.providers, acts));
+    this.chat.log.replaceChildren(welcome(this.context.agents, this.chat.agentId, this.chat.providers, (agent) => this.chat.pick(agent)));
     this.chat.log.scrollTop = 0;
     if (held) this.chat.log.querySelector("[aria-pressed=true]")?.focus();
   }
@@ -126,24 +125,27 @@ export class Frame {
     const agent = agents.find((one) => one.agent_id === this.chat.agentId);
     const known = agent || !this.chat.agentId ? agents : [...agents, { agent_id: this.chat.agentId, name: this.chat.agentId }];
     const { id } = this.conversation;
-    if (!this.differs("agent", [id, this.chat.agentId, known.length, this.chat.providers])) return;
+    if (!this.differs("agent", [id, this.chat.agentId, known, this.chat.providers])) return;
     this.chat.composer.setAgents(known, this.chat.agentId, id !== null);
     this.chat.composer.setEngine(engineOf(agent, this.chat.providers));
     const link = { class: "button quiet small", href: id && address("runs", [id]), "aria-label": "Inspect", title: "What the runs did" };
     this.context.tools(...(id ? [element("a", link, icon("runs"), element("span", {}, "Inspect"))] : []));
   }
 
+  get starters() {
+    return this.context.agents.find((one) => one.agent_id === this.chat.agentId)?.predefined_messages ?? [];
+  }
+
   starterTitle(id) {
-    const agent = this.context.agents.find((one) => one.agent_id === this.chat.agentId);
-    return agent?.predefined_messages?.find((one) => one.id === id)?.title ?? id ?? "";
+    return this.starters.find((one) => one.id === id)?.title ?? id ?? "";
   }
 
   drawOutbox() {
     const entries = this.chat.following.waiting().map((entry) => ({ ...entry, entry, text: entry.text ?? this.starterTitle(entry.starter) }));
     // The first one of an idle thread is about to be taken; those behind a turn wait for it.
-    const offset = this.conversation.busy ? 1 : 0;
-    if (!this.differs("outbox", [offset, entries])) return;
-    this.chat.timeline.drawWaiting(entries.map((entry, place) => [entry, place + offset]), {
+    const next = !this.conversation.busy;
+    if (!this.differs("outbox", [next, entries])) return;
+    this.chat.timeline.drawWaiting(entries, next, {
       again: ({ entry }) => this.chat.outbox.again(entry),
       discard: ({ entry }) => {
         this.chat.composer.offer(entry.content.message ?? "");
@@ -153,12 +155,14 @@ export class Frame {
     });
   }
 
-  // What a click may send now.
-  drawSuggestions(phase) {
+  // What a click may send now: to begin with, or as the agent suggests.
+  drawSuggestions(phase, fresh) {
     const asked = phase === "waiting_for_input" && this.chat.following.waiting().length === 0;
     const actions = (asked && this.conversation.last?.actions) || [];
-    if (!this.differs("suggestions", actions)) return;
-    const chip = ({ label, message }) => ({ label, title: message, act: () => this.chat.say({ message }, message) });
-    this.chat.composer.setChips(actions.map(chip));
+    const chips = fresh
+      ? this.starters.map(({ id, title, prompt }) => ({ label: title, title: prompt, content: { predefined_message: id }, text: title }))
+      : actions.map(({ label, message }) => ({ label, title: message, content: { message }, text: message }));
+    if (!this.differs("suggestions", chips)) return;
+    this.chat.composer.setChips(chips, ({ content, text }) => this.chat.say(content, text));
   }
 }

@@ -1,6 +1,6 @@
 // The parts of a turn that are not calls: what was written, and what went wrong. Each is { node, update() }.
 
-import { button, clock, copy, element, icon, iconButton } from "./dom.js";
+import { button, clock, copyButton, element, icon } from "./dom.js";
 import { Markdown } from "./markdown.js";
 
 // The person's words, as they were written.
@@ -19,13 +19,12 @@ export function userItem(item) {
 export function textItem(item, { speaker }) {
   const body = element("div", { class: "prose" });
   const markdown = new Markdown(body);
-  const taking = iconButton("copy", "Copy this message", () => take(taking, item.text), { class: "icon-button small" });
   const node = element(
     "div",
     { class: "theirs", "data-message": item.id },
     heading(`${speaker()} said`),
     body,
-    element("div", { class: "theirs-tools" }, taking),
+    element("div", { class: "theirs-tools" }, copyButton("Copy this message", () => item.text)),
   );
   const update = () => {
     node.classList.toggle("writing", !item.ended);
@@ -48,7 +47,7 @@ export function failureItem(item, { again }) {
   const act = again(item);
   const node = element(
     "div",
-    { class: "failure", role: "group", "aria-label": "This turn failed" },
+    { class: "failure", role: "group", "aria-label": "Failed" },
     icon("warning"),
     element("div", {}, element("p", {}, item.text), act ? button("Try again", act, { class: "button small" }) : null),
   );
@@ -59,10 +58,11 @@ export function noteItem(item) {
   return { node: element("p", { class: "note" }, item.text), update: () => {} };
 }
 
-// A message that no turn has taken yet.
-export function waitingItem(entry, place, { again, discard }) {
+// A message that no turn has taken yet; `line`: how many wait in line up to it, told below the last of them.
+export function waitingItem(entry, line, { again, discard }) {
   const failed = entry.state === "failed";
-  const words = { sending: "Sending …", failed: entry.error, accepted: place > 0 ? "Waits for its turn" : "" }[entry.state];
+  const waits = line > 1 ? `${line} messages wait for their turn` : line ? "Waits for its turn" : "";
+  const words = { sending: "Sending …", failed: entry.error, accepted: waits }[entry.state];
   return element(
     "div",
     { class: `mine waiting ${entry.state}` },
@@ -78,19 +78,6 @@ export function waitingItem(entry, place, { again, discard }) {
         )
       : null,
   );
-}
-
-async function take(taking, text) {
-  const done = await copy(text);
-  const label = done ? "Copied" : "Could not be copied";
-  taking.replaceChildren(icon(done ? "check" : "cross"));
-  taking.setAttribute("aria-label", label);
-  taking.title = label;
-  setTimeout(() => {
-    taking.replaceChildren(icon("copy"));
-    taking.setAttribute("aria-label", "Copy this message");
-    taking.title = "Copy this message";
-  }, 2000);
 }
 
 function heading(text) {

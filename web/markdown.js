@@ -4,7 +4,7 @@
 // Nothing of a model's text is trusted: raw HTML is shown as text, links go to the web or to mail and open on
 // their own, and pictures are links too, because fetching one would tell its server what the address says.
 
-import { copy, element, iconButton, visible } from "./dom.js";
+import { copyButton, element, visible, wrapLong } from "./dom.js";
 
 const TAGS = "a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr input li ol p pre s strong table tbody td th thead tr ul";
 const ATTRIBUTES = ["href", "title", "align", "start", "type", "checked", "disabled", "class"];
@@ -112,6 +112,7 @@ function blockOf(token, links) {
     const frame = element("div", { class: "table", tabindex: "0", role: "group", "aria-label": "Table" });
     table.replaceWith(frame);
     frame.append(table);
+    for (const cell of table.querySelectorAll("th, td")) wrapLong(cell);
   }
   // Code within a list or a quotation.
   for (const block of clean.querySelectorAll("pre")) {
@@ -127,16 +128,10 @@ function blockOf(token, links) {
 
 function codeBlock({ text, lang }) {
   const language = (lang ?? "").match(/^[\w+#.-]{1,30}/)?.[0] ?? "";
-  const take = iconButton("copy", "Copy this code", async () => {
-    const label = (await copy(text)) ? "Copied" : "Could not be copied";
-    take.setAttribute("aria-label", label);
-    take.title = label;
-    take.classList.add("done");
-  });
   return element(
     "figure",
     { class: "code" },
-    element("figcaption", {}, element("span", {}, language || "text"), take),
+    element("figcaption", {}, element("span", {}, language || "text"), copyButton("Copy this code", () => text)),
     element("pre", { tabindex: "0", role: "group", "aria-label": `Code${language ? `, ${language}` : ""}` }, element("code", {}, text)),
   );
 }

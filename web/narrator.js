@@ -14,16 +14,16 @@ export class Narrator {
   // nameOf: an agent's id → its name.
   tell(event, nameOf, agent) {
     if (Date.now() / 1000 - event.at > RECENT) return;
-    const { data } = event;
+    const { data, subthread_id: nested } = event;
     switch (event.event) {
       case "MessageEnd":
-        if (data.content && !event.subthread_id) this.say(`${nameOf(agent)}: ${shortened(data.content)}`);
+        if (data.content && !nested) this.say(`${nameOf(agent)}: ${shortened(data.content)}`);
         break;
       case "ToolCall":
         this.say(`Calls ${wordsOf(data.name)}`);
         break;
       case "ToolResponse":
-        if (data.ok === false) this.say(`${wordsOf(data.name)} failed: ${shortened(data.content ?? "")}`);
+        if (data.ok === false && !data.additional_data?.stopped) this.say(`${wordsOf(data.name)} failed: ${shortened(data.content ?? "")}`);
         break;
       case "AgentSubthreadStart":
         this.say(`${nameOf(data.agent_id)} begins to work`);
@@ -32,10 +32,11 @@ export class Narrator {
         this.say(`Needs your approval: ${data.question} Time left: ${duration(data.expires_at - event.at)}.`);
         break;
       case "TurnFailed":
-        this.say(`Failed: ${data.message}`);
+        // A subagent's is told with the call that it answered.
+        if (!nested) this.say(`Failed: ${data.message}`);
         break;
       case "TurnCancelled":
-        this.say("Stopped");
+        if (!nested) this.say("Stopped");
         break;
     }
   }

@@ -34,14 +34,11 @@ export function lastProject() {
   return stored("project") || "demo";
 }
 
-// Where the API, its socket and the sign-in are, if they are not where the page comes from.
+// Where the API, its socket and the sign-in are, if they are not where the page comes from. Throws while nothing answers.
 export async function configuration() {
-  try {
-    const answer = await fetch("config.json", { cache: "no-cache" });
-    return answer.ok ? await answer.json() : {};
-  } catch {
-    return {};
-  }
+  const answer = await fetch("config.json", { cache: "no-cache" });
+  if (answer.status >= 500) throw new Error("no answer");
+  return answer.ok ? answer.json() : {};
 }
 
 function stored(field) {

@@ -2,9 +2,10 @@
 //
 // A view is a module with one function, listed in views.js:
 //
-//   export function mount(root, context)  →  { update(route), unmount() }, or a promise of it
+//   export function mount(root, context)  →  { update(route), unmount(), revived() }, or a promise of it
 //
-// `root` is an empty <section> of the view's own. `update` shows another address of the same view. `context`:
+// `root` is an empty <section> of the view's own. `update` shows another address of the same view; `revived`: the server
+// can be reached again, and what could not be read can be. `context`:
 //   api, user, project      the API (api.js) and who speaks to it
 //   config                  the page's configuration (config.json)
 //   agents                  the project's agents, as GET …/agents gives them; `reloadAgents()` reads them anew
@@ -21,7 +22,7 @@
 //   onEvent(act)            every event of the channel, in no order; gives a function that ends it
 //   signal                  an AbortSignal: the view was left
 
-import { Api } from "./api.js";
+import { Api, PASSING } from "./api.js";
 import { button, element, icon, iconButton } from "./dom.js";
 import { Feed } from "./feed.js";
 import { Menu } from "./menu.js";
@@ -203,12 +204,12 @@ export class Shell {
     document.title = text === "Parley" ? text : `${text} · Parley`;
   }
 
-  notice(text, { action, act } = {}) {
+  notice(text, { action, act, passing } = {}) {
     if (!text) return;
     const close = () => shown.remove();
     const shown = element(
       "div",
-      { class: "notice" },
+      { class: "notice", "data-passing": passing },
       icon("warning"),
       element("p", {}, text),
       action ? button(action, () => (close(), act()), { class: "button small" }) : null,
@@ -233,9 +234,9 @@ export class Shell {
   }
 
   failed(error) {
-    if (error.status === 401) this.leave("This token is not accepted any more. Get a new one and paste it here.");
+    if (error.status === 401) this.leave("Your sign-in has ended. Sign in again to go on where you are.", true);
     else if (this.context?.onFailure?.(error)) return;
-    else this.notice(error.message);
+    else this.notice(error.message, { passing: PASSING.includes(error.status) });
   }
 
   broken(root, error) {
@@ -248,7 +249,9 @@ export class Shell {
     if (state === "live" || state === "polling") {
       this.api.hurry();
       this.outbox.revive();
+      if (this.away) this.back();
     }
+    this.away = state === "offline";
     clearTimeout(this.telling);
     const words = CONNECTIONS[state];
     const tell = () => {
@@ -258,6 +261,13 @@ export class Shell {
     document.body.dataset.connection = state;
     if (words && $("connection").hidden) this.telling = setTimeout(tell, PATIENCE);
     else tell();
+  }
+
+  // The server can be reached again: what was said of that is over, and what is shown may be old.
+  async back() {
+    for (const shown of $("notices").querySelectorAll("[data-passing]")) shown.remove();
+    this.menu.refresh();
+    (await this.current?.view)?.revived();
   }
 
   openMenu(open) {

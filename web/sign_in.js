@@ -3,6 +3,9 @@
 import { button, element } from "./dom.js";
 import { lastProject } from "./session.js";
 
+// Until a server that did not answer is asked again, in ms.
+const AGAIN = 5000;
+
 export class SignIn {
   constructor(root, enter) {
     this.root = root;
@@ -23,21 +26,40 @@ export class SignIn {
   show(config, reason = this.failure ?? "", tried = null) {
     this.failure = undefined;
     this.error = element("p", { class: "error", role: "alert" }, reason);
+    this.card("Sign in", config.sign_in ? this.organisation(config) : localWay(), this.error, this.form(tried, Boolean(config.sign_in)));
+    this.root.querySelector("textarea, .button").focus();
+  }
+
+  // The server does not answer. It is asked again by itself, and when somebody presses the button.
+  away(words, again) {
+    clearTimeout(this.waiting);
+    const act = () => {
+      clearTimeout(this.waiting);
+      again();
+    };
+    this.waiting = setTimeout(act, AGAIN);
+    const shown = this.root.querySelector(".away");
+    if (shown) {
+      if (shown.textContent !== words) shown.textContent = words;
+      return;
+    }
+    const told = element("p", { class: "away", role: "alert" }, words);
+    this.card("No answer", told, element("p", { class: "faint" }, "It is asked again every few seconds."), button("Try again now", act));
+  }
+
+  card(title, ...parts) {
     this.root.replaceChildren(
       element(
         "main",
         { class: "card sign-in-card", "aria-labelledby": "sign-in-title" },
         element("p", { class: "brand" }, "Parley"),
-        element("h1", { id: "sign-in-title" }, "Sign in"),
-        config.sign_in ? this.organisation(config) : localWay(),
-        this.error,
-        this.form(tried, Boolean(config.sign_in)),
+        element("h1", { id: "sign-in-title" }, title),
+        ...parts,
       ),
     );
     this.root.hidden = false;
     document.getElementById("app").hidden = true;
-    document.title = "Sign in · Parley";
-    this.root.querySelector("textarea, .button").focus();
+    document.title = `${title} · Parley`;
   }
 
   hide() {

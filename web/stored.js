@@ -1,5 +1,7 @@
 // Turns out of stored messages, in the shape that conversation.js makes out of events.
 
+import { answered } from "./conversation.js";
+
 // Add messages of a thread, oldest first, that lie before all that is there. A turn may come in two parts.
 export function remember(conversation, messages) {
   const parts = new Map();
@@ -60,6 +62,6 @@ function describe(call, { kind, id, content, ok, metadata, timestamp, additional
     call.proposal = { id, name, arguments: given ?? {}, question: content, expiresAt, outcome: "decided" };
   } else if (kind === "TOOL_RESPONSE") {
     const seconds = call.at ? timestamp - call.at : undefined;
-    Object.assign(call, { response: content, data: data ?? {}, status: ok === false ? "failed" : "done", seconds });
+    Object.assign(call, { response: content, data: data ?? {}, status: answered(ok, data), seconds });
   }
 }

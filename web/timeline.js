@@ -14,6 +14,8 @@ const MAKERS = {
   call: (call, tools) => new CallItem(call, tools),
 };
 const NEAR_END = 80;
+// For how long turns are made within one frame, in ms; the others come with the next.
+const SLICE = 6;
 // How long after a wheel or a finger a scroll is its doing, in ms.
 const TOUCH = 600;
 const TOUCHES = ["wheel", "touchmove", "pointerdown", "keydown"];
@@ -24,7 +26,7 @@ export class Timeline {
     this.scroller = scroller;
     this.tools = tools;
     this.turns = element("div", { class: "turns" });
-    this.older = element("p", { class: "faint older", hidden: true }, "Loading what came before …");
+    this.older = element("p", { class: "faint older", hidden: true });
     this.waiting = element("div", { class: "turn waiting-list" });
     this.working = element("p", { class: "working", hidden: true });
     this.top = element("div", { class: "edge" });
@@ -71,6 +73,7 @@ export class Timeline {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
     this.conversation = conversation;
+    this.behind = false;
     this.shown = new WeakMap();
     this.turns.replaceChildren();
     this.waiting.replaceChildren();
@@ -81,9 +84,15 @@ export class Timeline {
 
   // Look for older turns from now on.
   watch(on) {
-    this.older.hidden = true;
+    this.sayAbove(null);
     this.watcher.disconnect();
     if (on) this.watcher.observe(this.top);
+  }
+
+  // What stands where older turns come in: words, a button, or nothing.
+  sayAbove(part) {
+    this.older.hidden = part === null;
+    this.older.replaceChildren(part ?? "");
   }
 
   // Draw what changed with the next frame.
@@ -92,6 +101,12 @@ export class Timeline {
       this.frame = 0;
       this.drawNow();
     });
+  }
+
+  // Draw what changed. Resolves once all turns are there.
+  async drawAll() {
+    this.drawNow();
+    while (this.behind) await new Promise(requestAnimationFrame);
   }
 
   drawNow() {
@@ -110,14 +125,31 @@ export class Timeline {
   }
 
   drawTurns() {
-    const { conversation } = this;
-    const nodes = conversation.order.map((number) => this.turnNode(conversation.turns.get(number)));
+    const nodes = this.turnNodes();
     const first = this.turns.firstElementChild;
     // Older ones come in above: what is being read stays where it is.
     const before = first?.isConnected && first !== nodes[0] ? first.getBoundingClientRect().top : null;
     arrange(this.turns, nodes);
     if (before === null || this.follow || !first.isConnected) return;
     this.scroller.scrollTop += first.getBoundingClientRect().top - before;
+  }
+
+  // From the newest upwards, as many as can be made in this frame.
+  turnNodes() {
+    const { order, turns } = this.conversation;
+    const until = performance.now() + SLICE;
+    const nodes = [];
+    for (const number of order.toReversed()) {
+      const turn = turns.get(number);
+      this.behind = !this.shown.has(turn) && performance.now() > until;
+      if (this.behind) {
+        this.conversation.changed.add(this.conversation);
+        this.draw();
+        break;
+      }
+      nodes.push(this.turnNode(turn));
+    }
+    return nodes.reverse();
   }
 
   turnNode(turn) {
@@ -147,9 +179,11 @@ export class Timeline {
     return shown;
   }
 
-  // Messages that no turn has taken yet, [entry, how many are before it].
-  drawWaiting(entries, tools) {
-    this.waiting.replaceChildren(...entries.map(([entry, place]) => waitingItem(entry, place, tools)));
+  // Messages that no turn has taken yet, the first of them about to be if `next`.
+  drawWaiting(entries, next, tools) {
+    const inLine = entries.filter(({ state }) => state === "accepted").slice(next ? 1 : 0);
+    const line = (entry) => (entry === inLine.at(-1) ? inLine.length : 0);
+    this.waiting.replaceChildren(...entries.map((entry) => waitingItem(entry, line(entry), tools)));
     if (this.follow) this.toEnd();
   }
 

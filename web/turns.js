@@ -39,6 +39,11 @@ export class Turns {
     this.changed.add(place).add(item);
   }
 
+  // A call is different, and with it those within which it is made.
+  touch(call) {
+    for (let one = call; one.kind === "call"; one = one.place) this.changed.add(one);
+  }
+
   // Take a turn out, to be put together anew.
   forget(number) {
     this.turns.delete(number);

@@ -1,10 +1,12 @@
 // Arguments and results as people read them.
 
-import { element, icon, visible, visibleParts, wordsOf } from "./dom.js";
+import { element, icon, visible, visibleParts, wordsOf, wrapLong } from "./dom.js";
 import { address } from "./router.js";
 
 const MOST_ROWS = 200;
 const LONG_TEXT = 1200;
+// Columns whose numbers are names, and are not written in groups of three.
+const NAMES = /(^|[\s_-])([Ii]ds?|ID|[Nn]o|[Nn]umber|[Yy]ear|[Cc]ode)$|[a-z]Id$/;
 
 // One line of arguments: limit: 10, sortBy: revenue
 export function brief(given) {
@@ -55,9 +57,10 @@ export function tableOf(data) {
   const columns = columnsOf(data, rows);
   const numeric = columns.map((column, place) => rows.every((row) => isNumeric(cell(row, column, place))));
   const kind = (place) => (numeric[place] ? { class: "number" } : {});
-  const head = element("tr", {}, ...columns.map((column, place) => element("th", { scope: "col", ...kind(place) }, visible(wordsOf(column.label)))));
+  const words = ({ label, key }, value) => (NAMES.test(key) || NAMES.test(label) ? visible(value ?? "") : shown(value));
+  const head = element("tr", {}, ...columns.map((column, place) => wrapLong(element("th", { scope: "col", ...kind(place) }, visible(wordsOf(column.label))))));
   const body = rows.slice(0, MOST_ROWS).map((row) =>
-    element("tr", {}, ...columns.map((column, place) => element("td", kind(place), shown(cell(row, column, place))))),
+    element("tr", {}, ...columns.map((column, place) => wrapLong(element("td", kind(place), words(column, cell(row, column, place)))))),
   );
   const more = rows.length - MOST_ROWS;
   const frame = element("div", { class: "table", tabindex: "0", role: "group", "aria-label": "Table" });
@@ -86,6 +89,9 @@ function isNumeric(value) {
 function shown(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return value.toLocaleString(undefined, { maximumFractionDigits: 6 });
+  // An exact amount comes as text, and keeps its places.
+  const places = typeof value === "string" && value.match(/^-?\d{1,12}\.(\d{1,6})$/)?.[1].length;
+  if (places) return Number(value).toLocaleString(undefined, { minimumFractionDigits: places });
   return visible(typeof value === "object" ? JSON.stringify(value) : value);
 }
 

@@ -1,6 +1,6 @@
-// A conversation that has not begun: whom to talk to, what they can do, and first messages to click.
+// A conversation that has not begun: whom to talk to, and what they can do.
 
-import { button, element, icon, visible, wordsOf } from "./dom.js";
+import { element, icon, visible, wordsOf } from "./dom.js";
 
 const FACTS = [
   ["supports_tool_calls", "Functions", "Functions by XML in text"],
@@ -15,44 +15,31 @@ export function usualAgent(agents) {
   return (used[0] ?? general ?? agents[0])?.agent_id ?? null;
 }
 
-// acts: { pick(agentId), start(predefined) }
-export function welcome(agents, current, providers, acts) {
+// pick(agentId)
+export function welcome(agents, current, providers, pick) {
   if (agents.length === 0) return noAgents();
   const agent = agents.find((one) => one.agent_id === current);
+  const ways = agent?.predefined_messages?.length ? "write, or begin with one of its suggestions below" : "write";
   return element(
     "div",
     { class: "column welcome" },
     element("h2", {}, "What can I do for you?"),
-    element("p", { class: "faint" }, "Choose an agent, then write, or begin with one of its suggestions."),
-    element("ul", { class: "agents" }, ...agents.map((one) => element("li", {}, agentCard(one, one === agent, providers, acts)))),
-    agent?.predefined_messages?.length ? starters(agent, acts) : null,
+    element("p", { class: "faint" }, `Choose an agent, then ${ways}.`),
+    element("ul", { class: "agents" }, ...agents.map((one) => element("li", {}, agentCard(one, one === agent, providers, pick)))),
   );
 }
 
-function agentCard(agent, chosen, providers, acts) {
+function agentCard(agent, chosen, providers, pick) {
   const functions = (agent.functions ?? []).map((one) => wordsOf(one.name));
   const { words, title, missing, facts } = engineOf(agent, providers);
   return element(
     "button",
-    { type: "button", class: "agent-card", "aria-pressed": String(chosen), onclick: () => acts.pick(agent.agent_id) },
+    { type: "button", class: "agent-card", "aria-pressed": String(chosen), onclick: () => pick(agent.agent_id) },
     element("span", { class: "agent-name" }, icon("agent"), visible(agent.name || agent.agent_id)),
-    element("span", { class: "agent-about" }, visible(agent.description || "No description.")),
+    element("span", { class: "agent-about" }, visible(agent.description ?? "")),
     functions.length ? element("span", { class: "agent-functions" }, functions.slice(0, 4).join(" · ") + (functions.length > 4 ? ` · ${functions.length - 4} more` : "")) : null,
     element("span", { class: `engine${missing ? " missing" : ""}`, title: facts ? "" : title }, words),
     facts ? element("span", { class: "agent-facts" }, ...facts.map((fact) => element("span", { class: "pill" }, fact))) : null,
-  );
-}
-
-function starters(agent, acts) {
-  return element(
-    "div",
-    { class: "starters" },
-    element("h3", {}, "To begin with"),
-    element(
-      "div",
-      { class: "chips", id: "starters" },
-      ...agent.predefined_messages.map((one) => button(visible(one.title), () => acts.start(one), { class: "button chip", title: visible(one.prompt) })),
-    ),
   );
 }
 

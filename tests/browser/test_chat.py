@@ -158,7 +158,7 @@ def test_messages_written_during_a_turn_wait_in_line_and_are_answered_in_order(
     other.goto(page.url)
     for tab in (page, other):
         expect(tab.locator(".mine.waiting .mine-text")).to_have_text(["second", "third"])
-        expect(tab.locator(".mine.waiting .mine-state").first).to_have_text("Waits for its turn")
+        expect(tab.locator(".mine.waiting .mine-state")).to_have_text("2 messages wait for their turn")
     card(page).get_by_role("button", name="Cancel", exact=True).click()
     for tab in (page, other):
         said(tab, 'You said: "third"')

@@ -1,6 +1,7 @@
 // One file or document: shown, edited, downloaded, removed; or a new one being written.
 
 import { ago, button, clock, element, icon, visibleParts } from "../dom.js";
+import { draftOf, keepDraft } from "../drafts.js";
 import { address } from "../router.js";
 import { ask } from "./dialog.js";
 import { sizeOf } from "./kinds.js";
@@ -17,6 +18,7 @@ export class Entry {
 
   async open(id) {
     this.id = id;
+    this.unread = false;
     this.context.title(id.split("/").at(-1));
     this.node.replaceChildren(element("p", { class: "faint" }, "Opening it …"));
     try {
@@ -29,6 +31,8 @@ export class Entry {
 
   close() {
     this.id = null;
+    this.editing = null;
+    this.unread = false;
     this.urls.forEach((url) => URL.revokeObjectURL(url));
     this.urls = [];
   }
@@ -40,6 +44,10 @@ export class Entry {
 
   show(read) {
     this.editing = null;
+    if (read.text !== null && draftOf(this.draftName(read.id)) !== null) {
+      this.edit(read);
+      return;
+    }
     const { id, title, size, at, text, note } = read;
     const edit = text === null ? null : button("Edit", () => this.edit(read), { class: "button" });
     const facts = `${sizeOf(size)} · changed ${ago(at, this.context.api.now())}`;
@@ -87,7 +95,14 @@ export class Entry {
 
   edit(read) {
     const text = element("textarea", { id: "entry-text", class: "content", spellcheck: "false", rows: 20 });
-    text.value = read.text;
+    const draft = this.draftName(read.id);
+    const kept = draftOf(draft);
+    text.value = kept ?? read.text;
+    text.addEventListener("input", () => keepDraft(draft, text.value === read.text ? null : text.value));
+    const cancel = () => {
+      keepDraft(draft, null);
+      this.show(read);
+    };
     const save = element("button", { type: "submit", class: "button primary" }, "Save");
     const error = element("p", { class: "error", role: "alert" });
     const submit = (event) => {
@@ -100,9 +115,10 @@ export class Entry {
         "form",
         { class: "fields", onsubmit: submit },
         element("label", { for: "entry-text" }, `Content of ${read.id}`),
+        kept === null ? null : element("p", { class: "faint" }, "These are your changes from before. They are not saved yet."),
         text,
         error,
-        element("div", { class: "buttons" }, save, button("Cancel", () => this.show(read))),
+        element("div", { class: "buttons" }, save, button("Cancel", cancel)),
       ),
     );
     text.focus();
@@ -119,12 +135,14 @@ export class Entry {
     const name = element("input", { id: "entry-name", required: true, autocomplete: "off", placeholder: "notes/plan.md" });
     name.value = suggested;
     const field = element("textarea", { id: "entry-text", class: "content", rows: 16 });
-    field.value = text;
+    const draft = this.draftName("");
+    field.value = text || (draftOf(draft) ?? "");
+    field.addEventListener("input", () => keepDraft(draft, field.value || null));
     const save = element("button", { type: "submit", class: "button primary" }, "Save");
     const error = element("p", { class: "error", role: "alert" });
     const submit = (event) => {
       event.preventDefault();
-      this.save(name.value.trim(), { text: field.value }, save, error);
+      this.save(name.value.trim(), { text: field.value }, save, error, draft);
     };
     this.editing = { text: field, saved: "" };
     this.node.replaceChildren(
@@ -137,18 +155,24 @@ export class Entry {
         element("label", { for: "entry-text" }, "Content"),
         field,
         error,
-        element("div", { class: "buttons" }, save, element("a", { class: "button", href: address(this.kind.view) }, "Cancel")),
+        element("div", { class: "buttons" }, save, element("a", { class: "button", href: address(this.kind.view), onclick: () => keepDraft(draft, null) }, "Cancel")),
       ),
     );
     name.focus();
   }
 
-  async save(id, content, save, error) {
+  // What is written of something, or of something new, and not saved yet.
+  draftName(id) {
+    return `${this.kind.view}/${id}`;
+  }
+
+  async save(id, content, save, error, draft = this.draftName(id)) {
     save.disabled = true;
     error.textContent = "";
     try {
       await this.kind.write(id, content);
       this.editing = null;
+      keepDraft(draft, null);
       this.context.announce(`${id} is saved.`);
       if (this.id === id) await this.open(id);
       else this.context.go(address(this.kind.view, id.split("/")));
@@ -159,6 +183,7 @@ export class Entry {
   }
 
   missing(error) {
+    this.unread = error.status !== 404;
     const words = error.status === 404 ? `There is no such ${this.kind.word} (any more).` : error.message;
     this.node.replaceChildren(back(this.kind), element("div", { class: "empty" }, element("p", {}, words)));
   }

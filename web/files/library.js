@@ -56,6 +56,10 @@ export class Library {
     this.entry.close();
   }
 
+  revived() {
+    if (this.unread || this.entry.unread) this.update(this.context.route);
+  }
+
   list() {
     this.context.title(this.kind.title);
     const picker = element("input", { type: "file", multiple: true, hidden: true, id: "picker" });
@@ -86,6 +90,7 @@ export class Library {
     try {
       const { entries, next } = await this.kind.list(cursor);
       this.next = next;
+      this.unread = false;
       const rows = entries.map((entry) => this.row(entry));
       if (cursor) this.rows.append(...rows);
       else this.rows.replaceChildren(...rows);
@@ -94,7 +99,10 @@ export class Library {
     } catch (error) {
       if (error.name === "AbortError") return;
       if (error.type === "no_knowledge_base") this.absent(error.message);
-      else this.context.attempt(() => Promise.reject(error));
+      else {
+        this.unread = true;
+        this.context.attempt(() => Promise.reject(error));
+      }
     }
   }
 

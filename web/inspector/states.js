@@ -1,6 +1,6 @@
 // What one state of a run did, in full: what went in and what came out.
 
-import { button, copy, duration, element, visible, visibleParts } from "../dom.js";
+import { copyButton, duration, element, visible, visibleParts } from "../dom.js";
 import { callsOf } from "./trace.js";
 
 const DECISIONS = {
@@ -140,10 +140,7 @@ function part(label, ...children) {
 }
 
 function text(label, value) {
-  const done = button("Copy", async () => {
-    done.textContent = (await copy(value)) ? "Copied" : "Could not copy";
-  }, { class: "button quiet small copy" });
-  return part(label, element("div", { class: "copied" }, pre(value), label ? done : null));
+  return part(label, element("div", { class: "copied" }, pre(value), label ? copyButton(`Copy “${label}”`, () => value) : null));
 }
 
 function json(label, value) {

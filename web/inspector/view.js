@@ -96,6 +96,10 @@ class Inspector {
     document.removeEventListener("visibilitychange", this.seen);
   }
 
+  revived() {
+    if (this.thread) this.refresh();
+  }
+
   soon() {
     this.timers.forEach(clearTimeout);
     this.timers = SOON.map((pause) => setTimeout(() => this.refresh(), pause));
