@@ -17,8 +17,6 @@ def close_run(runtime: Runtime, task: Task) -> dict[str, Any]:
     """Returns ``{"next"}``: back to ReceiveMessage if a message came in the instant of the time-out."""
     run_id = task.run.run_id
     stored = conversations.require(runtime, run_id.thread_id)
-    if stored.value.run_id != run_id:
-        return {"next": "RunClosed"}
     if stored.value.run.status is not RunStatus.CLOSED:
         try:
             stored = conversations.change_stored(
