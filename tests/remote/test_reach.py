@@ -20,9 +20,9 @@ from tests.support.wire_server import WireServer, json_answer
 KINDS = pytest.mark.parametrize("kind", ["http", "mcp"])
 
 
-def call(elsewhere: Elsewhere, kind: str, url: str) -> FunctionOutcome:
+def call(elsewhere: Elsewhere, kind: str, url: str, *, seconds: float = 10) -> FunctionOutcome:
     tool = {"tool": "weather"} if kind == "mcp" else {}
-    outcome: FunctionOutcome = elsewhere().of(kind, url=url, **tool)
+    outcome: FunctionOutcome = elsewhere(seconds=seconds).of(kind, url=url, **tool)
     return outcome
 
 
@@ -36,6 +36,17 @@ def test_a_server_that_is_not_there_is_tried_again_and_nothing_was_done(
     outcome = call(elsewhere, kind, f"http://127.0.0.1:{port}/")
     assert outcome == FunctionOutcome(f"shop could not be reached.{NOTHING}", ok=False)
     assert len(elsewhere.slept) == 2
+
+
+@KINDS
+def test_a_server_that_takes_the_connection_and_says_nothing_is_waited_for_once(
+    elsewhere: Elsewhere, kind: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        outcome = call(elsewhere, kind, url, seconds=0.3)
+    assert outcome == FunctionOutcome(f"shop did not answer within 0.3 s.{MAYBE}", ok=False)
+    assert elsewhere.slept == []
 
 
 def test_a_server_that_hangs_up_before_it_answers_is_not_asked_again(elsewhere: Elsewhere) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from functools import cache
-from typing import cast
+from typing import Any, cast
 
 import httpx2
 
@@ -23,7 +23,7 @@ def tls_context() -> ssl.SSLContext:
 class GuardedAsyncTransport(httpx2.AsyncBaseTransport):
     """As ``http_calls.GuardedTransport``, for the client that MCP brings.
 
-    ``connected``: whether a server has answered at all. ``refused_with``: the status of its last error, which the
+    ``connected``: whether a server has taken a connection. ``refused_with``: the status of its last error, which the
     MCP client does not tell.
     """
 
@@ -36,8 +36,8 @@ class GuardedAsyncTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """One request. Raises HostRefused."""
+        request.extensions = {**request.extensions, "trace": self._trace}
         response = await self._send(request)
-        self.connected = True
         # 404, 405 and 400 are how older servers say no to what newer ones have: the client goes on from there.
         self.refused_with = response.status_code if response.status_code >= 300 else None
         stream = cast("httpx2.AsyncByteStream", response.stream)
@@ -47,6 +47,10 @@ class GuardedAsyncTransport(httpx2.AsyncBaseTransport):
             stream=_Limited(stream, self._largest),
             extensions=response.extensions,
         )
+
+    async def _trace(self, event: str, info: dict[str, Any]) -> None:
+        if event == "connection.connect_tcp.complete":
+            self.connected = True
 
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         if self._hosts.open:

@@ -20,10 +20,10 @@ from parley.domain.remote_functions import (
     McpFunction,
     name_of_tool,
 )
-from parley.tools.answers import Unanswered
 from parley.tools.hosts import HostRefused
 from parley.tools.remote import RemoteFunctions
 from parley.tools.results import clean_content
+from parley.tools.tool_lists import list_all
 
 if TYPE_CHECKING:
     from parley.tools.mcp_calls import Tool
@@ -38,26 +38,51 @@ def settle_functions(
     functions: Sequence[AgentFunction], project_id: str, remote: RemoteFunctions | None
 ) -> tuple[AgentFunction, ...]:
     """See ``Functions.settled``; that classes are there is looked at elsewhere. Raises InvalidRequest."""
-    servers = _Servers(project_id, remote)
+    for function in functions:
+        _check(function, remote)
+    lists = _tool_lists(functions, project_id, remote)
     named = {_tool_of(function) for function in functions}
     settled: list[AgentFunction] = []
     for function in functions:
-        _check(function, remote)
         implementation = function.implementation
-        if not isinstance(implementation, McpFunction):
+        if not isinstance(implementation, McpFunction) or not _is_open(function, implementation):
             settled.append(function)
-        elif implementation.tool == EVERY_TOOL:
-            tools = servers.tools(function, implementation)
+            continue
+        tools = lists[_server(implementation)]
+        if implementation.tool == EVERY_TOOL:
             settled += [
                 _filled(_one_of(function, implementation, tool.name), tool)
                 for tool in tools
                 if (implementation.url, tool.name) not in named
             ]
-        elif None in (function.description, function.parameters, function.requires_user_confirmation):
-            settled.append(_filled(function, servers.tool(function, implementation)))
         else:
-            settled.append(function)
+            settled.append(_filled(function, _tool(function, implementation, tools)))
     return tuple(settled)
+
+
+def _tool_lists(
+    functions: Sequence[AgentFunction], project_id: str, remote: RemoteFunctions | None
+) -> dict[McpFunction, list[Tool]]:
+    """Each server that is needed is asked once."""
+    wanted: dict[McpFunction, str] = {}
+    for function in functions:
+        implementation = function.implementation
+        if isinstance(implementation, McpFunction) and _is_open(function, implementation):
+            if remote is None:
+                raise _refused(function, "it runs elsewhere, and nothing is called from here")
+            wanted.setdefault(_server(implementation), function.name)
+    return list_all(remote, project_id, wanted) if remote is not None and wanted else {}
+
+
+def _is_open(function: AgentFunction, implementation: McpFunction) -> bool:
+    """Whether something of it has to come from its server."""
+    said = (function.description, function.parameters, function.requires_user_confirmation)
+    return implementation.tool == EVERY_TOOL or None in said
+
+
+def _server(implementation: McpFunction) -> McpFunction:
+    """What says which server it is, and how it is asked: the same for all its tools."""
+    return implementation.but(tool=EVERY_TOOL)
 
 
 def _tool_of(function: AgentFunction) -> tuple[str, str] | None:
@@ -125,34 +150,14 @@ def _filled(function: AgentFunction, tool: Tool) -> AgentFunction:
     )
 
 
-class _Servers:
-    """The tools of each server that the agent names, asked for once."""
-
-    def __init__(self, project_id: str, remote: RemoteFunctions | None) -> None:
-        self._project_id = project_id
-        self._remote = remote
-        self._known: dict[McpFunction, list[Tool]] = {}
-
-    def tools(self, function: AgentFunction, implementation: McpFunction) -> list[Tool]:
-        server = implementation.but(tool=EVERY_TOOL)
-        if self._remote is None:
-            raise _refused(function, "it runs elsewhere, and nothing is called from here")
-        if server not in self._known:
-            try:
-                self._known[server] = self._remote.tools(self._project_id, server)
-            except Unanswered as error:
-                raise _refused(function, f"its MCP server {error}") from None
-        return self._known[server]
-
-    def tool(self, function: AgentFunction, implementation: McpFunction) -> Tool:
-        tools = self.tools(function, implementation)
-        for tool in tools:
-            if tool.name == implementation.tool:
-                return tool
-        names = [tool.name for tool in tools]
-        more = f" and {len(names) - _SHOWN_TOOLS} more" if len(names) > _SHOWN_TOOLS else ""
-        known = ", ".join(names[:_SHOWN_TOOLS]) or "none"
-        raise _refused(function, f"its MCP server has no tool {implementation.tool}; it has {known}{more}")
+def _tool(function: AgentFunction, implementation: McpFunction, tools: Sequence[Tool]) -> Tool:
+    for tool in tools:
+        if tool.name == implementation.tool:
+            return tool
+    names = [tool.name for tool in tools]
+    more = f" and {len(names) - _SHOWN_TOOLS} more" if len(names) > _SHOWN_TOOLS else ""
+    known = ", ".join(names[:_SHOWN_TOOLS]) or "none"
+    raise _refused(function, f"its MCP server has no tool {implementation.tool}; it has {known}{more}")
 
 
 def _refused(function: AgentFunction, words: str) -> InvalidRequest:
