@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from parley.domain.documents import LONGEST_TITLE, title_of
-from parley.domain.passages import LONGEST_HEADING, LONGEST_PASSAGE, OVERLAP, passages
-from parley.domain.words import COMMON, LONGEST_WORD, query_words, stem, words
+from parley.domain.passages import LONGEST_HEADING, LONGEST_PASSAGE, MOST_SECTIONS, OVERLAP, passages
+from parley.domain.words import COMMON, LONGEST_WORD, parts_of, query_words, stem, words
 
 TEXTS = st.text(max_size=400)
 LINES = st.lists(
@@ -30,7 +30,9 @@ LINES = st.lists(
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Custom_label_0 of A-1001!", ["custom", "label", "0", "of", "a", "1001"]),
+        ("Custom_label_0 of A-1001!", ["custom", "label", "0", "customlabel0", "of", "a", "1001", "a1001"]),
+        ("Wi\u2011Fi, -a- b--c", ["wi", "fi", "wifi", "a", "b", "c"]),
+        ("Rück\u00adgabe", ["ruckgabe"]),
         ("Größe, Łódź, Ærø, İstanbul", ["grosse", "lodz", "aero", "istanbul"]),
         ("e\u0301tude étude", ["etude", "etude"]),
         ("ﬁne Ⅷ ２", ["fine", "viii", "2"]),
@@ -74,10 +76,24 @@ def test_case_makes_no_difference(text: str) -> None:
         ("refunded", "refund"),
         ("labels", "label"),
         ("items", "item"),
+        ("shipped", "ship"),
+        ("shipping", "ships"),
+        ("opening", "open"),
+        ("closing", "close"),
+        ("worker", "works"),
+        ("pricing", "prices"),
+        ("kunden", "kunde"),
+        ("ceny", "cena"),
+        ("цены", "цена"),
     ],
 )
 def test_forms_of_a_word_have_one_stem(one: str, other: str) -> None:
     assert stem(one) == stem(other)
+
+
+def test_what_a_word_may_be_made_of_is_at_least_four_letters_long() -> None:
+    assert parts_of("lampen") == ["lampe", "ampen", "lamp", "mpen"]
+    assert parts_of("lamp") == []
 
 
 def test_numbers_and_short_words_are_their_own_stems() -> None:
@@ -139,6 +155,14 @@ def test_headings_that_are_long_do_not_swell_the_index() -> None:
     assert len(found) >= 500
     assert max(len(each.heading) for each in found) <= LONGEST_HEADING
     assert all(each.heading.endswith("short") for each in found)
+
+
+def test_of_very_many_sections_neighbours_go_together_below_what_they_have_in_common() -> None:
+    text = "# Codes\n" + "".join(f"## Code {number}\nx\n" for number in range(5 * MOST_SECTIONS))
+    found = passages(text)
+    assert MOST_SECTIONS / 2 < len(found) <= MOST_SECTIONS
+    assert {each.heading for each in found} == {"Codes"}
+    assert "\n".join(each.text for each in found) == text.strip()
 
 
 def test_a_long_section_is_cut_between_paragraphs_and_overlaps_a_little() -> None:

@@ -2,13 +2,15 @@
 
 A passage never crosses a heading that has text below it, and ends at a paragraph, a line, a sentence or a word,
 whichever comes first in that order. Long sections overlap a little, so that what stands at a cut is whole in one of the
-two.
+two. In a text of very many sections neighbours go together: each passage is indexed with the headings above it, the
+document's title and its id, which would outweigh the text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 LONGEST_PASSAGE = 1200
@@ -18,6 +20,8 @@ BETWEEN = " › "
 OVERLAP = 150
 """Characters, at most, that a passage repeats of the one before."""
 
+MOST_SECTIONS = 2000
+"""Sections of a text that are passages of their own, however short."""
 LONGEST_HEADING = 200
 """Characters that are kept of a heading, and of all headings above a passage: they are indexed with each passage."""
 
@@ -36,7 +40,7 @@ class Passage(NamedTuple):
 
 
 class _Section(NamedTuple):
-    heading: str
+    headings: tuple[str, ...]
     start: int
     end: int
 
@@ -44,11 +48,30 @@ class _Section(NamedTuple):
 def passages(text: str) -> list[Passage]:
     """The passages of a text, in order. Together they have all of it but white space."""
     found: list[Passage] = []
-    for section in _sections(text):
+    sections = list(_sections(text))
+    if len(sections) > MOST_SECTIONS:
+        sections = _together(sections, len(text) // MOST_SECTIONS)
+    for section in sections:
+        heading = _joined(section.headings)
         for start, end in _windows(text, section.start, section.end):
             part = text[start:end]
             if whole := part.strip():
-                found.append(Passage(section.heading, start + part.index(whole[0]), whole))
+                found.append(Passage(heading, start + part.index(whole[0]), whole))
+    return found
+
+
+def _together(sections: list[_Section], least: int) -> list[_Section]:
+    """Neighbours as one until they have so many characters, below the headings that all of them are below."""
+    found: list[_Section] = []
+    for section in sections:
+        last = found[-1] if found else None
+        if last is None or last.end - last.start >= least:
+            found.append(section)
+        else:
+            same = takewhile(
+                lambda pair: pair[0] == pair[1], zip(last.headings, section.headings, strict=False)
+            )
+            found[-1] = _Section(tuple(heading for heading, _ in same), last.start, section.end)
     return found
 
 
@@ -59,13 +82,17 @@ def _sections(text: str) -> Iterator[_Section]:
     for line, heading in lines(text):
         if heading:
             if has_text:
-                yield _Section(_joined(path), start, position)
+                yield _Section(_names(path), start, position)
                 start, has_text = position, False
             path = [*((level, name) for level, name in path if level < heading[0]), heading]
         else:
             has_text = has_text or bool(line.strip())
         position += len(line)
-    yield _Section(_joined(path), start, position)
+    yield _Section(_names(path), start, position)
+
+
+def _names(path: list[tuple[int, str]]) -> tuple[str, ...]:
+    return tuple(name for _, name in path)
 
 
 def lines(text: str) -> Iterator[tuple[str, tuple[int, str] | None]]:
@@ -100,11 +127,10 @@ def _fence_after(line: str, fence: str) -> str:
     return "" if found.group(1) == fence else fence
 
 
-def _joined(path: list[tuple[int, str]]) -> str:
+def _joined(headings: Sequence[str]) -> str:
     """The headings, the outermost left out until the rest is short enough."""
-    names = [name for _, name in path]
-    while len(joined := BETWEEN.join(names)) > LONGEST_HEADING:
-        names.pop(0)
+    while len(joined := BETWEEN.join(headings)) > LONGEST_HEADING:
+        headings = headings[1:]
     return joined
 
 

@@ -13,10 +13,10 @@ from typing import Final
 
 from parley.domain.documents import Document
 from parley.domain.passages import Passage
-from parley.domain.words import is_one_of_a_pair, stem, words
+from parley.domain.words import is_one_of_a_pair, parts_of, stem, without_e, words
 from parley.turns.knowledge_ports import Hit
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Of the tables and of the words in them: with another one, everything is indexed again."""
 _MOST_FORMS: Final = 30
 _LEAST_SHARE: Final = 0.1
@@ -164,9 +164,31 @@ def _parts(connection: sqlite3.Connection, project_id: str, word: str) -> list[s
     """How a word is asked for. It has letters and digits only: nothing in it could end the quotation."""
     if is_one_of_a_pair(word):
         return [f'{{heading words}} : "{word}" *']
-    parts = [f'{{heading words}} : "{word}"', f'stems : "{stem(word)}"']
-    if len(word) > 2 and not _matches(connection, _table(project_id), " OR ".join(parts)):
-        inside = "SELECT term FROM terms WHERE project = ? AND instr(term, ?) > 0 ORDER BY length(term), term LIMIT ?"
-        found = connection.execute(inside, (project_id, word, _MOST_FORMS)).fetchall()
-        parts += [f'{{heading words}} : "{term}"' for (term,) in found]
-    return parts
+    parts = _forms(word)
+    if len(word) <= 2 or _matches(connection, _table(project_id), " OR ".join(parts)):
+        return parts
+    if (spelled := without_e(word)) != word:
+        parts += _forms(spelled)
+        if _matches(connection, _table(project_id), " OR ".join(parts)):
+            return parts
+    inside = (
+        "SELECT term FROM terms WHERE project = ? AND instr(term, ?) > 0 ORDER BY length(term), term LIMIT ?"
+    )
+    found = connection.execute(inside, (project_id, word, _MOST_FORMS)).fetchall()
+    return parts + [
+        f'{{heading words}} : "{term}"' for (term,) in found or _made_of(connection, project_id, word)
+    ]
+
+
+def _forms(word: str) -> list[str]:
+    return [f'{{heading words}} : "{word}"', f'stems : "{stem(word)}"']
+
+
+def _made_of(connection: sqlite3.Connection, project_id: str, word: str) -> list[tuple[str]]:
+    """The longest words of the project with which a word that it has not begins and ends."""
+    parts = parts_of(word)
+    known = f"SELECT term FROM terms WHERE project = ? AND term IN ({', '.join('?' * len(parts))})"
+    terms = {term for (term,) in connection.execute(known, (project_id, *parts))}
+    begins = next((part for part in parts if part in terms and word.startswith(part)), None)
+    ends = next((part for part in parts if part in terms and word.endswith(part)), None)
+    return [(part,) for part in dict.fromkeys((begins, ends)) if part is not None]
