@@ -151,7 +151,7 @@ def test_writing_asks_first_and_the_question_names_path_and_size(desk: Desk) -> 
     [
         ("../etc/passwd", "path: must not have . or .. as a part"),
         ("/etc/passwd", "path: must not begin or end with a slash, or have two in a row"),
-        ("a\nb", "path: must not have control characters, backslashes or question marks"),
+        ("a\nb", "path: must not have control characters, invisible ones, backslashes or question marks"),
         ("é" * 300, "path: must have at most 512 bytes in UTF-8"),
     ],
 )

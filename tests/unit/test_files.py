@@ -30,7 +30,21 @@ def blobs(tmp_path_factory: pytest.TempPathFactory) -> FolderBlobs:
 
 @pytest.mark.parametrize(
     "path",
-    ["a", "docs/plan.md", ".gitignore", "a b/c d", "é/文.txt", "100%", "a..b", "…", "#1", "a+b", "x" * 512],
+    [
+        "a",
+        "docs/plan.md",
+        ".gitignore",
+        "a b/c d",
+        "é/文.txt",
+        "100%",
+        "a..b",
+        "…",
+        "#1",
+        "a+b",
+        "x" * 512,
+        "می\u200cروم",
+        "👩\u200d🚀",
+    ],
 )
 def test_a_path_is_any_name_with_slashes(path: str) -> None:
     assert path_fault(path) is None
@@ -54,6 +68,10 @@ def test_a_path_is_any_name_with_slashes(path: str) -> None:
         "a\nb",
         "a\x00",
         "a\u2028b",
+        "a\u202egpj.exe",
+        "a\u2066b",
+        "a\u200bb",
+        "a\u00adb",
         "\ud800",
         "x" * 513,
         "é" * 257,

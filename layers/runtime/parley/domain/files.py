@@ -15,8 +15,13 @@ LARGEST_TEXT = 1024 * 1024
 LARGEST_BINARY = 4 * 1024 * 1024
 """Bytes. In base64 they are two thirds of the 6 MB that a Lambda function may take or give."""
 
-_NEVER_IN_A_NAME = frozenset({"Cc", "Cs", "Zl", "Zp"})
-"""Control characters, lone surrogates, line and paragraph separators: a name is one line of a prompt."""
+_NEVER_IN_A_NAME = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Control characters, lone surrogates, line and paragraph separators: a name is one line of a prompt.
+
+And what cannot be seen: two names that look alike are one, and none reads in another order than it has.
+"""
+_JOINERS = frozenset("\u200c\u200d")
+"""Not to be seen either, but some scripts and emoji are written with them."""
 _RESERVED = "\\?"
 """Windows' separator; and what ends a path for API Gateway, encoded or not."""
 _TEXT_CONTROLS = frozenset("\t\n\r\f")
@@ -36,13 +41,17 @@ def path_fault(path: str) -> str | None:
 
 def prefix_fault(prefix: str) -> str | None:
     """What is wrong with the beginning of a path, which may be empty and end anywhere."""
-    if any(
-        character in _RESERVED or unicodedata.category(character) in _NEVER_IN_A_NAME for character in prefix
-    ):
-        return "must not have control characters, backslashes or question marks"
+    if any(map(_is_out_of_place, prefix)):
+        return "must not have control characters, invisible ones, backslashes or question marks"
     if len(prefix.encode()) > LONGEST_PATH:
         return f"must have at most {LONGEST_PATH} bytes in UTF-8"
     return None
+
+
+def _is_out_of_place(character: str) -> bool:
+    if character in _RESERVED:
+        return True
+    return unicodedata.category(character) in _NEVER_IN_A_NAME and character not in _JOINERS
 
 
 def as_text(value: bytes) -> str | None:
