@@ -76,14 +76,17 @@ def test_what_cannot_be_added_or_removed_is_told_and_the_rest_is_done(parley, tm
     write(tmp_path, "a.pdf", "%PDF-1.7")
     write(tmp_path, "blank.md", " \n")
     write(tmp_path, "good.md", "Good.")
-    status, shown = parley("kb", "add", "a.pdf", "blank.md", "good.md")
+    status, shown = parley("kb", "add", "a.pdf", "nowhere.md", "blank.md", "good.md")
     assert status == 1
     assert shown.out.splitlines() == [
         "failed    a.pdf is a PDF; make it a text file first, for instance with pdftotext",
         "failed    blank.md: content: must have some text in it.",
         "added     good.md  good (5 bytes)",
+        "failed    nowhere.md: there is no such file or folder",
     ]
-    assert shown.err == "parley: 2 of 3 files were not added\n"
+    assert shown.err == "parley: 3 of 4 files and folders were not added\n"
+    status, shown = parley("kb", "add", "nowhere.md")
+    assert (status, shown.err) == (1, "parley: nowhere.md: there is no such file or folder\n")
     status, shown = parley("kb", "remove", "nowhere.md", "good.md")
     assert (status, shown.err) == (1, "parley: 1 of 2 documents were not removed\n")
     assert shown.out.splitlines() == [

@@ -31,6 +31,16 @@ class NotText(Exception):
     """A file that cannot be a document; the message says why, to be read behind its name."""
 
 
+class Found(NamedTuple):
+    """What there is to add; of folders, what was left out; of the paths that were given, what is wrong with each that
+    gives nothing.
+    """
+
+    files: list[DocumentFile]
+    left_out: list[Path]
+    faults: list[str]
+
+
 class DocumentFile(NamedTuple):
     """A file to be added under an id."""
 
@@ -61,18 +71,20 @@ class DocumentFile(NamedTuple):
         return None, text
 
 
-def document_files(paths: Iterable[str]) -> tuple[list[DocumentFile], list[Path]]:
-    """The files to add, and what was left out of folders. Raises CommandFailed for what is not there or twice."""
+def document_files(paths: Iterable[str]) -> Found:
+    """The files at these paths. Raises CommandFailed for two that would be one document."""
     found: dict[str, DocumentFile] = {}
     left_out: list[Path] = []
+    faults: list[str] = []
     for given in paths:
         path = Path(given)
         if not path.exists():
-            raise CommandFailed(f"{given}: there is no such file or folder")
+            faults.append(f"{given}: there is no such file or folder")
+            continue
         documents, others = _below(path) if path.is_dir() else ([path], [])
         left_out += others
         if not documents:
-            raise CommandFailed(f"{given} has no files that end in {', '.join(ENDINGS)}")
+            faults.append(f"{given} has no files that end in {', '.join(ENDINGS)}")
         name = _name(given)
         for file in documents:
             document_id = "/".join((*name, *file.relative_to(path).parts))
@@ -81,7 +93,7 @@ def document_files(paths: Iterable[str]) -> tuple[list[DocumentFile], list[Path]
                 raise CommandFailed(
                     f"{known.path} and {file} would both be {document_id}; add them one by one"
                 )
-    return list(found.values()), left_out
+    return Found(list(found.values()), left_out, faults)
 
 
 def _below(folder: Path) -> tuple[list[Path], list[Path]]:

@@ -19,7 +19,9 @@ _NAMED = 5
 
 def add_documents(arguments: argparse.Namespace, terminal: Terminal) -> int:
     """Add each file; one that cannot be added does not keep the others from it."""
-    files, left_out = document_files(arguments.paths)
+    files, left_out, faults = document_files(arguments.paths)
+    if not files:
+        raise CommandFailed("; ".join(clean(fault) for fault in faults))
     if arguments.title and len(files) > 1:
         raise CommandFailed(f"--title is for a single file, and these are {len(files)}", status=2)
     with reached_server(arguments) as api:
@@ -28,8 +30,11 @@ def add_documents(arguments: argparse.Namespace, terminal: Terminal) -> int:
         names = ", ".join(str(path) for path in left_out[:_NAMED])
         more = ", …" if len(left_out) > _NAMED else ""
         terminal.line(clean(f"left out  {len(left_out)} of other kinds: {names}{more}"))
-    if failed:
-        raise CommandFailed(f"{failed} of {len(files)} files were not added")
+    for fault in faults:
+        terminal.line(f"failed    {clean(fault)}")
+    if failed or faults:
+        missing = len(faults)
+        raise CommandFailed(f"{failed + missing} of {len(files) + missing} files and folders were not added")
     return 0
 
 
