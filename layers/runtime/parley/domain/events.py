@@ -34,8 +34,9 @@ class EventName(StrEnum):
 
 
 TURN_ENDS = frozenset({EventName.ThreadEnd, EventName.TurnFailed, EventName.TurnCancelled})
-"""Each turn has exactly one of these, and it is the last of the turn's events. With a ``subthread_id``, the last two end
-the work of that subagent and no turn.
+"""Each turn has exactly one of these, and it is the last of the turn's events.
+
+With a ``subthread_id``, TurnFailed and TurnCancelled end that subagent's work and no turn.
 """
 BETWEEN_TURNS = frozenset(
     {EventName.ProposeActions, EventName.RunContinued, EventName.RunEnded, EventName.ConversationCompleted}
