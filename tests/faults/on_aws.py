@@ -27,11 +27,11 @@ from tests.faults.matrix import SIDES, Case, Clean
 from tests.faults.person import PROJECT, USER, Lost, Person
 from tests.faults.process import SETTINGS
 from tests.faults.scenarios import AGENTS, FUNCTIONS, SCENARIOS
+from tests.support.backends import Account, set_up
 from tests.support.faulty import Died
 from tests.support.mortal import Death, Fate, Point
 from tests.support.mortal_world import mortal_runtime
-from tests.support.moto_aws import _executions, mocked_aws
-from tests.support.systems import Account, set_up
+from tests.support.moto_aws import executions, mocked_aws
 
 AWS_SCENARIOS = ("plain", "approved")
 PATIENCE = 60.0
@@ -97,7 +97,7 @@ class AwsPerson(Person):
         """A day cannot pass here: the machine's own time is real."""
 
     def executions(self) -> list[tuple[str, str]]:
-        mine = [each for each in _executions() if each.state_machine_arn == self._machine]
+        mine = [each for each in executions() if each.state_machine_arn == self._machine]
         return [(each.name, str(each.status)) for each in mine]
 
     @property

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.handlers.world import World
-from tests.support.systems import embedded_system
+from tests.support.backends import embedded_system
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from on_http import api
-from tests.support.systems import System, embedded_system
+from tests.support.backends import embedded_system
+from tests.support.systems import System
 
 STATUSES = {200, 400, 404, 409, 410, 422, 429}
 WORDS = [

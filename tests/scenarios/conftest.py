@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.elsewhere import Elsewhere, elsewhere_of
+from tests.support.backends import BACKENDS, Account, aws_system, embedded_system, set_up
 from tests.support.mcp_server import ToolServer, tool_server
 from tests.support.moto_aws import mocked_aws
-from tests.support.systems import BACKENDS, Account, System, aws_system, embedded_system, set_up
+from tests.support.systems import System
 
 
 @pytest.fixture(scope="package")

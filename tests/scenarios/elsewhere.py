@@ -18,8 +18,9 @@ from parley.tools.hosts import HostRules
 from parley.tools.registry import FunctionRegistry
 from parley.tools.remote import RemoteFunctions
 from parley.turns.function_ports import LambdaInvoker
+from tests.support.backends import Account
 from tests.support.mcp_server import ToolServer
-from tests.support.systems import Account, System
+from tests.support.systems import System
 from tests.support.wire_server import WireServer, wire_server
 
 SECRET = "sk-0123456789"

@@ -6,7 +6,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from tests.support.moto_aws import MockedAws, wait_until
+from tests.support.moto_aws import MockedAws
+from tests.support.waiting import wait_until
 
 INVOKE = "arn:aws:states:::lambda:invoke"
 

@@ -21,7 +21,8 @@ from parley.embedded.interpreter import Interpreter
 from parley.embedded.orchestrator import EmbeddedOrchestrator
 from parley.turns.ports import ExecutionStatus, Orchestrator, StateVisit
 from tests.support.machine import definition, lambda_tasks, substitutions
-from tests.support.moto_aws import MockedAws, wait_until
+from tests.support.moto_aws import MockedAws
+from tests.support.waiting import wait_until
 
 WAKE = "wake"
 MACHINE_ID = "arn:aws:states:local:000000000000:stateMachine:parley-conversation"

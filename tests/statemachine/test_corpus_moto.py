@@ -27,7 +27,8 @@ from tests.statemachine.corpus_player import (
     check_states,
     with_arns,
 )
-from tests.support.moto_aws import MockedAws, mocked_aws, wait_until
+from tests.support.moto_aws import MockedAws, mocked_aws
+from tests.support.waiting import wait_until
 
 _NAME = "the-case"
 _PACE = 0.05

@@ -19,8 +19,9 @@ from moto.stepfunctions.parser.backend.execution_worker import ExecutionWorker
 
 from tests.statemachine.moto_runs import ASK, INVOKE, NEST, Runs, Worker, task
 from tests.support import moto_repairs, moto_task_repairs
-from tests.support.moto_aws import MockedAws, mocked_aws, wait_until
+from tests.support.moto_aws import MockedAws, mocked_aws
 from tests.support.moto_repairs import Repair
+from tests.support.waiting import wait_until
 
 
 def test_moto_is_the_version_that_the_repairs_know(monkeypatch: pytest.MonkeyPatch) -> None:

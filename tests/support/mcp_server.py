@@ -17,7 +17,7 @@ from pydantic import Field
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tests.support.moto_aws import wait_until
+from tests.support.waiting import wait_until
 
 READS = ToolAnnotations(read_only_hint=True)
 

@@ -10,18 +10,14 @@ import functools
 import json
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
-from urllib.parse import unquote, urlsplit
 
 import boto3
 import botocore.session
-from botocore.awsrequest import AWSResponse
-from botocore.compat import HTTPHeaders
 from botocore.loaders import Loader
 from moto import mock_aws
 from moto.core.config import DefaultConfig, default_user_config
@@ -32,9 +28,11 @@ from moto.stepfunctions.parser.asl.component.state.wait.wait_function.wait_funct
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 from moto.stepfunctions.parser.utils import TMP_THREADS
 
+from tests.support import moto_answers
 from tests.support.bedrock_knowledge import KnowledgeBase
 from tests.support.moto_repairs import Repair, repaired
 from tests.support.moto_task_repairs import interrupt_tokens
+from tests.support.waiting import wait_until
 
 ACCOUNT = "123456789012"
 REGION = "eu-central-1"
@@ -131,21 +129,11 @@ class MockedAws:
 
     def running(self) -> list[str]:
         """Names of the executions that still run."""
-        return [each.name for each in _executions() if each.status == "RUNNING"]
+        return [each.name for each in executions() if each.status == "RUNNING"]
 
     def wait_for_rest(self, timeout: float = 20.0) -> None:
         """Wait until no execution runs."""
         wait_until(lambda: not self.running(), timeout=timeout, what="every execution has ended")
-
-
-def wait_until(condition: Callable[[], Any], *, timeout: float = 10.0, what: str = "") -> Any:
-    """The first true value of ``condition``; fails after ``timeout`` real seconds."""
-    until = time.monotonic() + timeout
-    while not (value := condition()):
-        if time.monotonic() > until:
-            raise TimeoutError(f"not within {timeout} s: {what or condition}")
-        time.sleep(0.005)
-    return value
 
 
 @contextmanager
@@ -164,9 +152,10 @@ def mocked_aws(
         session = _new_default_session()
         aws = MockedAws(session, functions)
         events: Any = session.events
-        events.register("before-send.lambda.Invoke", lambda request, **_: _invoke(aws, request))
+        events.register("before-send.lambda.Invoke", lambda request, **_: moto_answers.invoke(aws, request))
         events.register(
-            "before-send.apigatewaymanagementapi.PostToConnection", lambda request, **_: _post(aws, request)
+            "before-send.apigatewaymanagementapi.PostToConnection",
+            lambda request, **_: moto_answers.post(aws, request),
         )
         aws.knowledge.answer_on(events)
         # A task's time runs while its client is made, so that is done before.
@@ -203,63 +192,6 @@ def _keys(partition: str, sort: str) -> list[dict[str, str]]:
     ]
 
 
-class _Body:
-    """The raw body that botocore reads an answer from."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-
-    def read(self, *_: Any, **__: Any) -> bytes:
-        content, self._content = self._content, b""
-        return content
-
-    def stream(self, *_: Any, **__: Any) -> Iterator[bytes]:
-        if content := self.read():
-            yield content
-
-
-def _answer(request: Any, status: int, body: Any, headers: Mapping[str, str] | None = None) -> AWSResponse:
-    all_headers = HTTPHeaders()
-    for name, value in {"x-amzn-requestid": "test", **(headers or {})}.items():
-        all_headers[name] = value
-    return AWSResponse(request.url, status, all_headers, _Body(json.dumps(body).encode()))
-
-
-def _invoke(aws: MockedAws, request: Any) -> AWSResponse:
-    """A Lambda invocation, answered as Lambda does; a function that kills its worker is Lambda.Unknown.
-
-    https://docs.aws.amazon.com/lambda/latest/dg/python-exceptions.html
-    """
-    name = unquote(urlsplit(request.url).path.split("/")[-2]).rpartition(":")[2]
-    payload = json.loads(request.body or b"null")
-    aws.invocations.append((name, payload))
-    version = {"X-Amz-Executed-Version": "$LATEST"}
-    failed = {"X-Amz-Function-Error": "Unhandled", **version}
-    try:
-        result = aws.functions(name, payload)
-    except Exception as error:  # noqa: BLE001 - a Lambda reports whatever its function raises
-        trace = traceback.format_tb(error.__traceback__)
-        body = {"errorMessage": str(error), "errorType": type(error).__name__, "stackTrace": trace}
-        return _answer(request, 200, body, failed)
-    except BaseException as error:  # noqa: BLE001 - models a killed worker
-        return _answer(request, 200, {"errorMessage": str(error), "errorType": "Lambda.Unknown"}, failed)
-    try:
-        return _answer(request, 200, result, version)
-    except TypeError as error:
-        return _answer(
-            request, 200, {"errorMessage": str(error), "errorType": "Runtime.MarshalError"}, failed
-        )
-
-
-def _post(aws: MockedAws, request: Any) -> AWSResponse:
-    connection = unquote(urlsplit(request.url).path.rpartition("/")[2])
-    if connection in aws.gone:
-        return _answer(request, 410, {"message": "Gone"}, {"x-amzn-ErrorType": "GoneException"})
-    body = request.body.read() if hasattr(request.body, "read") else request.body
-    aws.frames.append((connection, bytes(body).decode()))
-    return _answer(request, 200, {})
-
-
 @contextmanager
 def _paced(pace: float, closing: threading.Event) -> Iterator[None]:
     """Sleep ``pace`` times as long between tries and in Wait states, and no longer once it all closes."""
@@ -280,7 +212,8 @@ def _paced(pace: float, closing: threading.Event) -> Iterator[None]:
         yield
 
 
-def _executions() -> list[Any]:
+def executions() -> list[Any]:
+    """All executions of the account, moto's own objects."""
     backend = stepfunctions_parser_backends[ACCOUNT][REGION]
     return [execution for machine in backend.state_machines for execution in machine.executions]
 
@@ -292,7 +225,7 @@ def _end_executions() -> None:
         if time.monotonic() > until:
             raise RuntimeError(f"threads of moto outlived the test: {[thread.name for thread in left]}")
         # Again and again, because some may only just have begun.
-        for execution in _executions():
+        for execution in executions():
             environment = execution.exec_worker and execution.exec_worker.env
             if environment:
                 execution.stop(stop_date=None, error=None, cause="the test is over")

@@ -20,7 +20,8 @@ from parley.embedded.database import Database
 from parley.embedded.interpreter import Interpreter
 from parley.embedded.orchestrator import EmbeddedOrchestrator
 from parley.turns.ports import Orchestrator, StateVisit
-from tests.support.moto_aws import Functions, MockedAws, mocked_aws, wait_until
+from tests.support.moto_aws import Functions, MockedAws, mocked_aws
+from tests.support.waiting import wait_until
 
 Backend = Literal["embedded", "aws"]
 BACKENDS: tuple[Backend, ...] = ("embedded", "aws")

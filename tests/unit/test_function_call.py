@@ -15,7 +15,7 @@ import pytest
 from parley.domain.errors import StaleRun, StoreUnavailable
 from parley.turns import function_call
 from parley.turns.function_ports import FunctionOutcome, stopped
-from tests.support.moto_aws import wait_until
+from tests.support.waiting import wait_until
 
 FINE = FunctionOutcome("fine")
 _VARIABLE: ContextVar[str] = ContextVar("variable", default="none")
