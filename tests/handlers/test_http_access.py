@@ -80,7 +80,7 @@ def test_members_find_neither_each_others_threads_nor_the_owners_doors(
     world.refused(404, "not_found", method, path, body=body, user=user)
 
 
-@pytest.mark.parametrize("user", ["colleague", "approver"])
+@pytest.mark.parametrize("user", ["colleague", "approver", "second-owner"])
 def test_members_do_not_see_each_others_threads_in_their_lists(world: World, user: str) -> None:
     assert world.listed(user) == []
 
@@ -99,8 +99,11 @@ def test_who_is_no_member_any_more_finds_not_even_their_own_threads(
         world.refused(404, "not_found", method, path, body=body)
 
 
-def test_a_colleague_cannot_decide(world: World) -> None:
-    world.refused(404, "not_found", "POST", CONFIRM, body={"approved": True}, user="colleague")
+@pytest.mark.parametrize("user", ["colleague", "second-owner"])
+def test_who_neither_asked_nor_approves_sees_and_decides_nothing(world: World, user: str) -> None:
+    path = world.path("/api/projects/{project}/confirmations")
+    assert world.system.request("GET", path, user=user).body == {"confirmations": []}
+    world.refused(404, "not_found", "POST", CONFIRM, body={"approved": True}, user=user)
 
 
 @pytest.mark.parametrize(("method", "path", "body"), OF_THE_THREAD)

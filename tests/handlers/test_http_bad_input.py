@@ -125,6 +125,12 @@ def test_edited_arguments_that_do_not_fit_decide_nothing(world: World) -> None:
 A1 = "/api/projects/{project}/agents/a1"
 EVE = "/api/projects/{project}/members/eve"
 PREDEFINED = {"id": "x", "title": "X"}
+
+
+def scripted(*steps: dict[str, Any]) -> dict[str, Any]:
+    return {**AGENT, "settings": {"script": steps}}
+
+
 BIG = "hunter2" * 30
 
 
@@ -147,6 +153,12 @@ BIG = "hunter2" * 30
         ("PUT", A1, {**AGENT, "history_window": 0}, "history_window: must be at least 1, not 0."),
         ("PUT", A1, {**AGENT, "history_window": "ten"}, "history_window: must be a whole number."),
         ("PUT", A1, {**AGENT, "settings": []}, "settings: must be an object, not a list."),
+        ("PUT", A1, {**AGENT, "settings": {"delay": "hunter2"}}, "settings.delay: must be seconds between 0 and 60."),
+        ("PUT", A1, {**AGENT, "settings": {"script": "x"}}, "settings.script: must be a list, not text."),
+        ("PUT", A1, scripted({"text": "a"}, {"txt": "hunter2"}), "settings.script.1: unknown: txt; accepted: when,"),
+        ("PUT", A1, scripted({"text": 5}), "settings.script.0.text: must be text, not a number."),
+        ("PUT", A1, scripted({"error": "hunter2"}), "settings.script.0.error.type: must be one of ProviderRate"),
+        ("PUT", A1, scripted({"tool_calls": [{"arguments": {}}]}), "settings.script.0.tool_calls.0.name: is missing."),
         ("PUT", A1, {**AGENT, "on_message_while_pending": "ignore"}, "must be one of supersede, queue or reject."),
         ("PUT", A1, {**AGENT, "capabilities": {"tools": True}}, "capabilities: unknown: tools; accepted: supports_"),
         ("PUT", A1, {**AGENT, "capabilities": {"max_context_length": 0}}, "capabilities: max_context_length: must be"),

@@ -27,6 +27,7 @@ class World:
         self.system = system
         system.member("colleague")
         system.member("approver", Role.APPROVER)
+        system.member("second-owner", Role.OWNER)
         asks = agent_function(Note, requires_user_confirmation=True)
         note = {"name": "note", "arguments": {"text": "milk"}}
         system.agent(functions=[asks], script=[{"when": "note", "tool_calls": [note]}])
