@@ -14,6 +14,7 @@ from parley.domain.conversation import WATCHDOG_SECONDS, WATCHDOG_STEP
 from parley.tools.function import agent_function
 from parley.turns.calls import REFUSALS
 from parley.turns.invoke_model import RETRY_PAUSE
+from parley.turns.stopping import CANCELLED
 from tests.support.soundness import CALL, PLAIN, REPLY, assert_sound, named, story
 from tests.support.systems import HELD, Note, System
 
@@ -197,8 +198,10 @@ def test_cancelling_the_parent_stops_its_subagent(system: System) -> None:
     assert system.cancel(thread) is True
     system.rest(thread, turns=1)
     events = assert_sound(system, thread)
-    assert story(events)[-2:] == ["ToolResponse", "TurnCancelled"]
-    assert named(events, "ToolResponse")[0]["ok"] is False
+    assert story(events)[-3:] == ["sub:TurnCancelled", "ToolResponse", "TurnCancelled"]
+    (answered,) = named(events, "ToolResponse")
+    assert (answered["ok"], answered["content"]) == (False, CANCELLED.perhaps)
+    assert answered["additional_data"] == {"stopped": "Stopped. It may have acted before."}
     system.say(thread, "Hello")
     system.rest(thread, turns=2)
     assert story(assert_sound(system, thread))[-len(REPLY) :] == REPLY

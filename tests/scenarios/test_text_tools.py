@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -99,6 +100,10 @@ def test_a_call_in_text_waits_for_a_person_like_any_other(system: System) -> Non
     assert results(events) == [("Noted: milk", True)]
 
 
+def shown(system: System, thread: str, name: str) -> list[dict[str, Any]]:
+    return named(system.events(thread), name)
+
+
 def test_a_call_in_text_is_shown_while_it_is_written(embedded: System) -> None:
     chunks = ["Two notes.", '\n<tool_call name="note">{"text": "mi', 'lk"}</tool_call> Done.']
     embedded.agent(
@@ -107,8 +112,8 @@ def test_a_call_in_text_is_shown_while_it_is_written(embedded: System) -> None:
         script=[{"chunks": chunks, "chunk_delay": HELD}, {"text": "Noted."}],
     )
     thread = embedded.start("Note milk", "talker")
-    for shown in ("StreamMessageChunk", "FunctionArgumentsChunk"):
-        embedded.wait_until(lambda shown=shown: named(embedded.events(thread), shown), f"{shown} is there")
+    for name in ("StreamMessageChunk", "FunctionArgumentsChunk"):
+        embedded.wait_until(partial(shown, embedded, thread, name), f"{name} is there")
         assert not named(embedded.events(thread), "ToolCall")
         embedded.held()
         embedded.let_go()
