@@ -36,6 +36,8 @@ CORPUS = [
     f"<meta http-equiv=refresh content='0;url={EVIL}'>",
     f"<base href={EVIL}>",
     "<math><mtext></p><style><img src=x onerror=window.pwned=1></style></mtext></math>",
+    "<math><mtext></form><form><mglyph><style></math><img src onerror=window.pwned=1>",
+    "![x](x onerror=window.pwned=1)",
     "<noscript><p title='</noscript><img src=x onerror=window.pwned=1>'>",
     "<template><script>window.pwned=1</script></template>",
     "<details open ontoggle=window.pwned=1>",
@@ -91,6 +93,14 @@ def test_a_model_that_writes_markup_writes_text(watched: Page, server: Server) -
         assert link.get_attribute("rel") == "noopener noreferrer nofollow"
         assert link.get_attribute("target") == "_blank"
     watched.reload()
+    said(watched, "The end.")
+    conversation = watched.url
+    watched.goto(conversation.replace("#/chat/", "#/runs/"))
+    watched.locator(".row-head", has_text="InvokeModel").click()
+    watched.locator(".row-head", has_text="RecordReply").click()
+    expect(watched.locator("#main")).to_contain_text("<script>window.pwned = 1</script>")
+    assert watched.locator("#main :is(img, [onerror], [onload], a[href^=javascript])").count() == 0
+    watched.goto(conversation)
     said(watched, "The end.")
 
 
