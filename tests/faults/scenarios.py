@@ -95,8 +95,11 @@ _DELEGATES = {
     },
 }
 
+_PATIENCE = {"type": "ProviderRateLimited", "retry_after": 200}
+
 AGENTS = (
     _agent("talker", turns_per_run=50, script=[{"when": "hello", "text": "Hello there."}]),
+    _agent("limited", script=[{"when": "work", "text": "Never.", "error": _PATIENCE}]),
     _agent("runner", turns_per_run=1, script=[{"when": "number", "text": "Counted."}]),
     _agent(
         "worker",
@@ -183,6 +186,13 @@ def _cancelled(stage: Person) -> None:
     stage.rests(1)
 
 
+def _impatient(stage: Person) -> None:
+    stage.begin("work", "limited")
+    stage.until(lambda: stage.aggregate(stage.thread).run.paused_until, "the provider asks for patience")
+    stage.cancels()
+    stage.rests(1)
+
+
 def _subagent(stage: Person) -> None:
     stage.begin("buy milk", "boss")
     stage.decides(True)
@@ -251,6 +261,7 @@ SCENARIOS = {
         Scenario("expired", _expired),
         Scenario("superseded", _superseded),
         Scenario("cancelled", _cancelled, stopped=True),
+        Scenario("impatient", _impatient, stopped=True),
         Scenario("subagent", _subagent),
         Scenario("hand-over", _hand_over),
         Scenario("inactivity", _inactivity),
