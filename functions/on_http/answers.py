@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from on_http.resolver import sent_body
 from parley.domain.agents import NAME_PATTERN
 from parley.domain.errors import Refusal, StorageError, StoreUnavailable
-from parley.domain.faults import MOST_FAULTS, faults_in
+from parley.domain.faults import faults_in, refuse_unknown
 from parley.domain.remote_functions import NAME_OF_SETTING, NAME_OF_TOOL
 
 _log = logging.getLogger("parley.http")
@@ -29,7 +29,6 @@ Name = Annotated[str, Path(min_length=1, max_length=200)]
 """An id in a path. Longer ones would not fit into a key of the store, and nothing has one."""
 Cursor = Annotated[str | None, Query(max_length=600, description="`next` of the page before")]
 
-_SHOWN_NAME = 60
 _OF_A_WHOLE_BODY = ("value_error", "assertion_error")
 """Faults of fields that do not go together: the body is an object all the same."""
 _FORMS = {
@@ -49,15 +48,8 @@ class Written(BaseModel):
     @classmethod
     def _fields_are_known(cls, given: Any) -> Any:
         if isinstance(given, dict):
-            refuse_unknown(given, cls)
+            refuse_unknown(given, cls.model_fields)
         return given
-
-
-def refuse_unknown(given: dict[str, Any], kind: type[BaseModel]) -> None:
-    """Raises ValueError for fields that the kind does not have, with those that it has."""
-    if unknown := sorted(set(given) - set(kind.model_fields)):
-        named = ", ".join(name[:_SHOWN_NAME] for name in unknown[:MOST_FAULTS])
-        raise ValueError(f"unknown: {named}; accepted: {', '.join(kind.model_fields)}")
 
 
 def install(app: APIGatewayHttpResolver) -> None:

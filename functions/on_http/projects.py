@@ -8,11 +8,12 @@ from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.openapi.params import Path
 from pydantic import Field, field_validator, model_validator
 
-from on_http.answers import Name, Written, refuse_unknown
+from on_http.answers import Name, Written
 from on_http.resolver import current_user
 from parley import wiring
 from parley.domain.agents import MOST_FUNCTIONS, NAME_PATTERN, Agent, AgentFunction, Implementation
 from parley.domain.errors import InvalidRequest
+from parley.domain.faults import refuse_unknown
 from parley.domain.remote_functions import HIDDEN
 from parley.domain.values import Value
 from parley.turns import projects, read_agents
@@ -40,7 +41,7 @@ class FunctionInput(AgentFunction, Written):
     @classmethod
     def _its_fields_are_known(cls, given: Any) -> Any:
         if isinstance(given, dict) and (kind := _KINDS.get(str(given.get("kind")))):
-            refuse_unknown(given, kind)
+            refuse_unknown(given, kind.model_fields)
         return given
 
     @model_validator(mode="after")

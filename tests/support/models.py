@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from parley.domain.agents import Capabilities
 from parley.domain.errors import ProviderNotConfigured
@@ -32,6 +33,9 @@ class OneProvider:
 
     def names(self) -> Sequence[str]:
         return [self.provider.name]
+
+    def check_settings(self, name: str, settings: Mapping[str, Any]) -> None:
+        """Any will do."""
 
     def moderator(self, name: str) -> Moderator:
         raise ProviderNotConfigured("nobody moderates here")

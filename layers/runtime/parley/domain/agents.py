@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, assert_never
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from parley.domain.faults import faults_in
+from parley.domain.faults import faults_in, refuse_unknown
 from parley.domain.remote_functions import LONGEST_LIMIT, HttpFunction, LambdaFunction, McpFunction
 from parley.domain.values import Value
 
@@ -161,9 +161,7 @@ class Agent(Value):
             Capabilities.model_validate(overrides)
         except ValidationError as error:
             raise ValueError(faults_in(error.errors(include_url=False), overrides, {})) from None
-        if unknown := sorted(set(overrides) - set(Capabilities.model_fields)):
-            accepted = ", ".join(Capabilities.model_fields)
-            raise ValueError(f"unknown: {', '.join(unknown)}; accepted: {accepted}")
+        refuse_unknown(overrides, Capabilities.model_fields)
         return overrides
 
     @field_validator("functions")

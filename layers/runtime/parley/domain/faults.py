@@ -12,6 +12,7 @@ from typing import Any
 
 MOST_FAULTS = 5
 """Faults that are told at once."""
+_SHOWN_NAME = 60
 _Context = Mapping[str, Any]
 _VERBS = ("must ", "does ", "needs ", "has ", "is ")
 _OF_A_KEY = "[key]"
@@ -98,6 +99,14 @@ def faults_in(errors: Iterable[Mapping[str, Any]], body: object, forms: Mapping[
     lines = [f"{place}: {words}" if place else words for place, words in told.items()]
     more = [f"and {len(lines) - MOST_FAULTS} more"] if len(lines) > MOST_FAULTS else []
     return "; ".join([*lines[:MOST_FAULTS], *more])
+
+
+def refuse_unknown(given: Mapping[str, Any], accepted: Iterable[str]) -> None:
+    """For a validator: raises ValueError for names that are not accepted, with those that are."""
+    accepted = list(accepted)
+    if unknown := sorted(set(given) - set(accepted)):
+        named = ", ".join(name[:_SHOWN_NAME] for name in unknown[:MOST_FAULTS])
+        raise ValueError(f"unknown: {named}; accepted: {', '.join(accepted)}")
 
 
 def _place(steps: Iterable[int | str], body: Any) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import httpx
 
@@ -64,6 +64,7 @@ class ProviderRegistry:
                 connection = Connection(row, secrets, self._client, limits=limits)
                 self._image_makers[row.name] = HttpImageMaker(connection, row.images)
         scripted = ScriptedProvider(sleep)
+        self._checks = {scripted.name: scripted.check_settings}
         self._moderators[scripted.name] = scripted
         self._image_makers |= {scripted.name: scripted, self._bedrock.name: self._bedrock}
         providers += [self._bedrock, scripted]
@@ -80,6 +81,11 @@ class ProviderRegistry:
     def names(self) -> Sequence[str]:
         """All names, sorted."""
         return sorted(self._providers)
+
+    def check_settings(self, name: str, settings: Mapping[str, Any]) -> None:
+        """See the port: what an API of others takes, only it knows."""
+        if check := self._checks.get(name):
+            check(settings)
 
     def moderator(self, name: str) -> Moderator:
         """The moderator, whether it is configured or not; see the port."""

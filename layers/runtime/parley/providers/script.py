@@ -23,13 +23,22 @@ Which step answers a call follows from the prompt alone:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from parley.domain import errors
 from parley.domain.errors import ProviderError, ProviderRejectedRequest
+from parley.domain.faults import faults_in, refuse_unknown
 from parley.prompts.prompt import Prompt, PromptMessage, Purpose
 from parley.prompts.suggestions import INSTRUCTION
 
@@ -48,6 +57,13 @@ ErrorName = Literal[
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fields_are_known(cls, given: Any) -> Any:
+        if isinstance(given, dict):
+            refuse_unknown(given, cls.model_fields)
+        return given
 
 
 class ScriptedCall(_Part):
@@ -100,17 +116,17 @@ class Step(_Part):
         return {"type": value} if isinstance(value, str) else value
 
 
+_PLACE = ("settings", "script")
 _STEPS = TypeAdapter(tuple[Step, ...])
 
 
-def read_script(settings: dict[str, Any]) -> tuple[Step, ...]:
+def read_script(settings: Mapping[str, Any]) -> tuple[Step, ...]:
     """The steps in an agent's settings; none if there is no script. Raises ProviderRejectedRequest."""
     try:
         return _STEPS.validate_python(settings.get("script") or ())
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise ProviderRejectedRequest(f"settings.script: {place}: {first['msg']}") from None
+        faults = [{**fault, "loc": (*_PLACE, *fault["loc"])} for fault in error.errors(include_url=False)]
+        raise ProviderRejectedRequest(faults_in(faults, {"settings": settings}, {})) from None
 
 
 def choose_step(steps: Sequence[Step], prompt: Prompt) -> Step | None:

@@ -11,7 +11,7 @@ import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from parley.domain.agents import Capabilities
@@ -54,6 +54,11 @@ class ScriptedProvider:
     def is_configured(self) -> bool:
         """It needs nothing."""
         return True
+
+    def check_settings(self, settings: Mapping[str, Any]) -> None:
+        """See the port Providers."""
+        read_script(settings)
+        _delay(settings)
 
     def moderate(self, text: str) -> Moderated:
         """Flags what says so itself, for tests and demonstrations: a text with the word ``[flagged]`` in it."""
@@ -128,7 +133,7 @@ def _split(text: str) -> Iterator[str]:
             yield word[start : start + _LONGEST_PIECE]
 
 
-def _delay(settings: dict[str, Any]) -> float:
+def _delay(settings: Mapping[str, Any]) -> float:
     delay = settings.get("delay") or 0
     if isinstance(delay, bool) or not isinstance(delay, int | float) or not 0 <= delay <= 60:
         raise ProviderRejectedRequest("settings.delay: must be seconds between 0 and 60")

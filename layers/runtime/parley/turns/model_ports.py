@@ -99,6 +99,10 @@ class Providers(Protocol):
         """All names, sorted."""
         ...
 
+    def check_settings(self, name: str, settings: Mapping[str, Any]) -> None:
+        """Raises ProviderRejectedRequest for settings with which every call would fail, as far as that is known."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Moderated:

@@ -12,7 +12,13 @@ from pydantic import Field, ValidationError
 from parley.domain import keys
 from parley.domain.agents import MOST_FUNCTIONS, Agent, AgentFunction, ClassFunction, SubagentFunction
 from parley.domain.conversation import Conversation
-from parley.domain.errors import Conflict, InvalidRequest, NotFound, ProviderNotConfigured
+from parley.domain.errors import (
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    ProviderNotConfigured,
+    ProviderRejectedRequest,
+)
 from parley.domain.faults import faults_in
 from parley.domain.values import Value
 from parley.turns import conversations
@@ -215,6 +221,10 @@ def put_agent(runtime: Runtime, project_id: str, agent: Agent) -> Agent:
     if agent.provider not in runtime.providers.names():
         known = ", ".join(runtime.providers.names())
         raise InvalidRequest("invalid_request", f"provider: {agent.provider} is not one of {known}.")
+    try:
+        runtime.providers.check_settings(agent.provider, agent.settings)
+    except ProviderRejectedRequest as error:
+        raise InvalidRequest("invalid_request", f"{error.message}.") from None
     _require_helpers(runtime, agent)
     _require_subagents(runtime, project_id, agent)
     agent = _with(agent, runtime.functions.settled(project_id, agent.functions))
