@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from parley.cli.argument_types import add_command, encodable, folder, json_object, number, text, token
+from parley.cli.argument_types import add_command, encodable, json_object, number, text
 from parley.cli.inspection_arguments import add_inspection
 from parley.cli.knowledge_arguments import add_kb
 from parley.cli.mcp_arguments import add_mcp
+from parley.cli.shared_arguments import add_agent, add_data, add_project, add_server, add_user
 
 Subparsers = Any  # argparse's own type for this is private
 
@@ -20,10 +20,10 @@ def add_commands(commands: Subparsers) -> None:
     _add_chat(commands)
     _add_confirmations(commands)
     _add_token(commands)
-    add_inspection(commands, _add_server)
+    add_inspection(commands)
     _add_import(commands)
-    add_kb(commands, _add_server)
-    add_mcp(commands, _add_server)
+    add_kb(commands)
+    add_mcp(commands)
     _add_prompt(commands)
     _add_page(commands)
 
@@ -41,7 +41,7 @@ def _add_serve(commands: Subparsers) -> None:
     parser.add_argument(
         "--port", type=number(0, 65535), default=8000, help="port; 0 picks a free one (default: 8000)"
     )
-    _add_data(parser)
+    add_data(parser)
     parser.add_argument(
         "--allow-origin",
         action="append",
@@ -85,12 +85,7 @@ def _add_content(parser: argparse.ArgumentParser) -> None:
 
 def _add_thread(parser: argparse.ArgumentParser) -> None:
     """Which conversation: a new one with an agent, or one that goes on."""
-    parser.add_argument(
-        "--agent",
-        default="general-assistant",
-        type=text("agent"),
-        help="agent to talk to (default: %(default)s)",
-    )
+    add_agent(parser, "agent to talk to")
     parser.add_argument(
         "--thread", type=text("thread"), metavar="ID", help="go on with this thread, and its agent"
     )
@@ -121,7 +116,7 @@ def _add_chat(commands: Subparsers) -> None:
         metavar="SECONDS",
         help="give a reply up after this long without any event (default: 300)",
     )
-    _add_server(parser)
+    add_server(parser)
 
 
 def _add_confirmations(commands: Subparsers) -> None:
@@ -157,7 +152,7 @@ def _add_confirmations(commands: Subparsers) -> None:
         help="approve with these arguments; those that are not named stay as proposed",
     )
     for parser in (listing, deciding):
-        _add_server(parser)
+        add_server(parser)
 
 
 def _add_token(commands: Subparsers) -> None:
@@ -169,12 +164,8 @@ def _add_token(commands: Subparsers) -> None:
         "Print a token for a user of a local data folder, and make the user a member of the project "
         "(its owner, if the project is new).",
     )
-    parser.add_argument(
-        "--user", default="dev", type=text("user"), help="who the token speaks for (default: dev)"
-    )
-    parser.add_argument(
-        "--project", default="demo", type=text("project"), help="project to be a member of (default: demo)"
-    )
+    add_user(parser, "who the token speaks for")
+    add_project(parser, "project to be a member of")
     parser.add_argument(
         "--role",
         choices=("owner", "member", "approver"),
@@ -187,7 +178,7 @@ def _add_token(commands: Subparsers) -> None:
         metavar="SECONDS",
         help="its life (default: 12 hours)",
     )
-    _add_data(parser)
+    add_data(parser)
 
 
 def _add_import(commands: Subparsers) -> None:
@@ -200,19 +191,10 @@ def _add_import(commands: Subparsers) -> None:
         "A session that was imported before is left as it is.",
     )
     parser.add_argument("file", metavar="FILE", type=text("file"), help="the file; - reads the input")
-    parser.add_argument(
-        "--project", default="demo", type=text("project"), help="project of the threads (default: demo)"
-    )
-    parser.add_argument(
-        "--user", default="dev", type=text("user"), help="whose threads they become (default: dev)"
-    )
-    parser.add_argument(
-        "--agent",
-        default="general-assistant",
-        type=text("agent"),
-        help="agent that goes on with them (default: %(default)s)",
-    )
-    _add_data(parser)
+    add_project(parser, "project of the threads")
+    add_user(parser, "whose threads they become")
+    add_agent(parser, "agent that goes on with them")
+    add_data(parser)
 
 
 def _add_prompt(commands: Subparsers) -> None:
@@ -233,23 +215,6 @@ def _add_prompt(commands: Subparsers) -> None:
     parser.add_argument(
         "--show", action="store_true", help="print the composed prompt as JSON and ask nobody"
     )
-
-
-def _add_server(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--project", default="demo", type=text("project"), help="project (default: demo)")
-    parser.add_argument(
-        "--user", default="dev", type=text("user"), help="user of a local server (default: dev)"
-    )
-    # An empty one is a variable that was not set, not a wish for the local server or for its token.
-    parser.add_argument(
-        "--url", type=text("url"), help="address of a server, local or deployed (needs --token)"
-    )
-    parser.add_argument("--token", type=token, help="token for --url")
-    _add_data(parser)
-
-
-def _add_data(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=folder, default=Path(".parley"), help="data folder (default: .parley)")
 
 
 def _add_page(commands: Subparsers) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
 from typing import Any
 
 from parley.cli.argument_types import add_command, number, text
+from parley.cli.shared_arguments import add_server
 
-AddServer = Callable[[argparse.ArgumentParser], None]
 
-
-def add_inspection(commands: Any, add_server: AddServer) -> None:
-    """The commands; `add_server` adds what says which server is meant."""
-    _add_threads(commands, add_server)
+def add_inspection(commands: Any) -> None:
+    """The commands."""
+    _add_threads(commands)
     status = add_command(
         commands, "status", "inspect:status", "show a thread", "Show a thread's phase and counters."
     )
@@ -49,7 +46,7 @@ def add_inspection(commands: Any, add_server: AddServer) -> None:
         add_server(parser)
 
 
-def _add_threads(commands: Any, add_server: AddServer) -> None:
+def _add_threads(commands: Any) -> None:
     parser = add_command(
         commands,
         "threads",

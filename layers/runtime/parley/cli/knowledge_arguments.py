@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import Any
 
 from parley.cli.argument_types import add_command, number, text
+from parley.cli.shared_arguments import add_server
 
 MOST_PASSAGES = 20
 """As in ``domain.documents``, which loads more than a help text needs."""
 
 
-def add_kb(commands: Any, add_server: Callable[[argparse.ArgumentParser], None]) -> None:
-    """The command with its four actions; `add_server` adds what says which server is meant."""
+def add_kb(commands: Any) -> None:
+    """The command with its four actions."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "kb",
         help="keep a project's knowledge base",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import Any
 
 from parley.cli.argument_types import add_command, text
+from parley.cli.shared_arguments import add_agent, add_server
 
 
-def add_mcp(commands: Any, add_server: Callable[[argparse.ArgumentParser], None]) -> None:
-    """The command with its two actions; `add_server` adds what says which server of Parley is meant."""
+def add_mcp(commands: Any) -> None:
+    """The command with its two actions."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "mcp",
         help="give an agent the tools of an MCP server",
@@ -23,12 +23,7 @@ def add_mcp(commands: Any, add_server: Callable[[argparse.ArgumentParser], None]
     )
     remove.add_argument("server", metavar="SERVER", type=text("server"), help="the server's address")
     for action in (add, remove):
-        action.add_argument(
-            "--agent",
-            default="general-assistant",
-            type=text("agent"),
-            help="agent whose functions they are (default: %(default)s)",
-        )
+        add_agent(action, "agent whose functions they are")
         add_server(action)
 
 
