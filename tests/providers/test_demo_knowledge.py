@@ -6,7 +6,7 @@ import pytest
 
 from parley.prompts.prompt import ToolSpec
 from parley.tools.builtin.knowledge import SearchKnowledgeBase
-from tests.providers.test_scripted import calls, prompt, reply_to, used
+from tests.providers.scripted_prompts import calls, prompt, reply_to, used
 
 SEARCH = ToolSpec(
     name=SearchKnowledgeBase.name, description="", parameters={"type": "object", "properties": {}}

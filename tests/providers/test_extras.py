@@ -20,7 +20,7 @@ from parley.providers.registry import ProviderRegistry
 from parley.turns.model_ports import Image, ImageOptions
 from tests.support.pictures import BASE64, PNG
 from tests.support.recorded import expected_request
-from tests.support.wire_server import Answer, WireServer, wire_server
+from tests.support.wire_server import Answer, WireServer
 
 FIXTURES = Path(__file__).parent / "fixtures"
 KEY = "sk-test-0123456789"
@@ -62,17 +62,6 @@ RECORDED = {
 }
 PATHS = {"huggingface": "/hf-inference"}
 """A server's address of one's own has no path only where one model is served."""
-
-
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-@pytest.fixture
-def server() -> Iterator[WireServer]:
-    with wire_server() as running:
-        yield running
 
 
 class Settings:

@@ -1,6 +1,5 @@
 """Each case against each provider's wire, over a real connection, in awkward pieces."""
 
-from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
@@ -62,17 +61,6 @@ PROVIDERS = (
 """``provider`` speaks the wire that nobody chose, ``provider/name`` the one that the installation chose, and
 ``provider/conversing`` that of agents whose capabilities claim all."""
 PIECES = (1, 3, 7, 1000)
-
-
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-@pytest.fixture
-def server() -> Iterator[WireServer]:
-    with wire_server() as running:
-        yield running
 
 
 class SettingsOf:

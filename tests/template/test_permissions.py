@@ -30,8 +30,6 @@ WITHOUT_RESOURCE = {
     "xray:GetSamplingTargets",
 }
 
-TABLE_WRITES = {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"}
-
 
 @pytest.mark.parametrize(("role", "statement"), list(statements()))
 def test_every_action_is_named(role: str, statement: dict[str, Any]) -> None:

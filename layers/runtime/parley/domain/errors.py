@@ -7,9 +7,8 @@ one changes ``statemachine/conversation.asl.json`` too.
 
     ParleyError
     ├─ Refusal                    the caller's request is at fault; becomes an HTTP answer, never a retry
-    │  ├─ BadRequest (400)        InvalidRequest (422)     NotFound (404)
-    │  ├─ Conflict (409)          Gone (410)               TooLarge (413)
-    │  └─ TooManyQueued (429)
+    │  ├─ NotFound (404)          Conflict (409)           Gone (410)
+    │  └─ TooLarge (413)          InvalidRequest (422)     TooManyQueued (429)
     ├─ StaleRun                   this run may no longer act: end quietly
     ├─ StillPending               woken before the proposal was decided or expired: wait again
     ├─ SubagentApproved           a person approved a call that a subagent answers: go on to OpenSubthread
@@ -37,19 +36,13 @@ class ParleyError(Exception):
 class Refusal(ParleyError):
     """A request that is answered with an error. ``type`` is a stable, machine-readable name."""
 
-    status: ClassVar[int] = 400
+    status: ClassVar[int]
 
     def __init__(self, type: str, message: str, **details: object) -> None:
         super().__init__(message)
         self.type = type
         self.message = message
         self.details = details
-
-
-class BadRequest(Refusal):
-    """The request cannot be read (not JSON, not an object)."""
-
-    status = 400
 
 
 class InvalidRequest(Refusal):
