@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -51,6 +52,7 @@ class Served:
 @contextmanager
 def served(data: Path, *, change: Callable[[Service], Service] = lambda service: service) -> Iterator[Served]:
     """Serve the folder until the block ends; `change` may replace parts of the service."""
+    interval = sys.getswitchinterval()
     server = EmbeddedServer("127.0.0.1", 0)
     installation = wiring.embedded(data)
     try:
@@ -62,6 +64,9 @@ def served(data: Path, *, change: Callable[[Service], Service] = lambda service:
         server.stop()
         installation.close()
         wiring.use(None)
+        # What a server sets for the rest of its process: here there is one after the other.
+        gc.unfreeze()
+        sys.setswitchinterval(interval)
 
 
 def until(condition: Callable[[], Any], *, patience: float = PATIENCE) -> Any:
