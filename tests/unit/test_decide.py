@@ -1,0 +1,142 @@
+"""Decisions on actions: what is asked for, what counts, what is kept of it, and what is told of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from parley.domain import keys
+from parley.domain.proposals import Outcome
+from parley.prompts.prompt import Prompt
+from parley.turns.calls import REFUSALS, read_proposal
+from parley.turns.decide import DecisionRequest, decide, pending_proposals
+from parley.turns.function_ports import FunctionCall, FunctionOutcome, RemoteCall
+from parley.turns.model_ports import Delta, Finish, ToolArgumentsDelta, ToolCallStart
+from parley.turns.ports import Item
+from tests.faults.test_accidents import names, reach
+from tests.faults.world import CONFIRMATION, World
+from tests.support.faulty import OutsideSystem, TalkingProvider
+from tests.support.models import OneProvider
+
+
+class Paying(TalkingProvider):
+    """Calls ``refund`` with an amount when asked to pay."""
+
+    def stream(self, prompt: Prompt) -> Iterator[Delta]:
+        if prompt.messages[-1].content != "pay":
+            yield from super().stream(prompt)
+            return
+        yield ToolCallStart(0, "refund")
+        yield ToolArgumentsDelta(0, '{"amount": 3}')
+        yield Finish("tool_calls")
+
+
+class Till(OutsideSystem):
+    """Keeps what it was called with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: list[dict[str, Any]] = []
+
+    def call(self, call: FunctionCall | RemoteCall) -> FunctionOutcome:
+        self.given.append(call.arguments)
+        return super().call(call)
+
+
+class Interrupting:
+    """A store behind whose next read of a proposal something happens."""
+
+    def __init__(self, world: World, happens: Callable[[], object]) -> None:
+        self._store = world.store
+        self._happens: Callable[[], object] | None = happens
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def get(self, partition: str, sort: str) -> Item | None:
+        item = self._store.get(partition, sort)
+        if sort == keys.PROPOSAL and self._happens:
+            happens, self._happens = self._happens, None
+            happens()
+        return item
+
+
+@pytest.fixture
+def asked(world: World) -> tuple[World, str, Till]:
+    """A conversation in which one action waits; its proposal, and what would carry it out."""
+    till = Till()
+    world.outside = till
+    world.use(replace(world.runtime, functions=till, providers=OneProvider(Paying())))
+    world.work()
+    world.write("pay")
+    world.work()
+    (entry,) = world.conversation().proposals
+    return world, entry.proposal_id, till
+
+
+def post(world: World, proposal_id: str, **request: Any) -> tuple[str, Outcome]:
+    """Decide as the one who asked; the outcome, and what stands."""
+    result = decide(world.runtime, "ann", proposal_id, DecisionRequest(**request))
+    world.decisions.setdefault(proposal_id, result.decision)
+    return result.outcome, result.decision
+
+
+def recorded(world: World, proposal_id: str) -> Any:
+    """The decision in the proposal's own record."""
+    stored = read_proposal(world.runtime, proposal_id)
+    assert stored is not None
+    return stored.value.decision
+
+
+def test_arguments_that_a_person_emptied_are_empty(asked: tuple[World, str, Till]) -> None:
+    world, proposal_id, till = asked
+    assert post(world, proposal_id, approved=True, arguments={}) == ("applied", Outcome.APPROVED)
+    world.work()
+    (told,) = [event["data"] for event in world.events() if event["event"] == "ActionConfirmed"]
+    assert [*till.given, told["arguments"], recorded(world, proposal_id).arguments] == [{}, {}, {}]
+
+
+def test_arguments_sent_with_a_refusal_are_not_kept(asked: tuple[World, str, Till]) -> None:
+    world, proposal_id, till = asked
+    assert post(world, proposal_id, approved=False, arguments={"amount": 5}) == ("applied", Outcome.DECLINED)
+    world.work()
+    assert (recorded(world, proposal_id).arguments, till.given) == (None, [])
+
+
+def test_what_can_be_decided_no_more_is_not_listed(asked: tuple[World, str, Till]) -> None:
+    world, proposal_id, _ = asked
+    assert [each.proposal_id for each in pending_proposals(world.runtime, "ann", "shop")] == [proposal_id]
+    world.clock.advance(CONFIRMATION)
+    assert pending_proposals(world.runtime, "ann", "shop") == []
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_decision_that_is_overtaken_by_another_and_the_turns_end_is_told_which(
+    asked: tuple[World, str, Till], first: bool
+) -> None:
+    world, proposal_id, till = asked
+
+    def overtake() -> None:
+        world.decide(proposal_id, approved=first)
+        world.work()
+
+    runtime = replace(world.runtime, store=Interrupting(world, overtake))
+    result = decide(runtime, "ann", proposal_id, DecisionRequest(approved=not first))
+    stands = Outcome.APPROVED if first else Outcome.DECLINED
+    assert (result.outcome, result.decision) == ("duplicate", stands)
+    assert len(till.given) == first
+
+
+def test_a_call_that_was_cancelled_before_it_began_does_not_run(world: World) -> None:
+    world.work()
+    world.write("act now")
+    reach(world, "RunTool")
+    world.cancel()
+    world.work()
+    assert not world.outside.done
+    responses = [event["data"] for event in world.events() if event["event"] == "ToolResponse"]
+    assert [data["content"] for data in responses] == 3 * [REFUSALS[Outcome.CANCELLED]]
+    assert "TurnCancelled" in names(world)
