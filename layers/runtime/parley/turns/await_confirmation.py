@@ -7,7 +7,7 @@ from typing import Any
 from parley.domain import keys
 from parley.domain.decisions import propose
 from parley.domain.events import EventName
-from parley.domain.messages import Message, MessageKind
+from parley.domain.messages import MessageKind
 from parley.domain.proposals import Proposal
 from parley.turns import conversations, history
 from parley.turns.calls import EXPIRY_MARGIN, OpenCall, open_call, read_proposal
@@ -65,16 +65,12 @@ def _proposal(runtime: Runtime, task: Task, opened: OpenCall) -> Proposal:
 
 def _show(runtime: Runtime, opened: OpenCall, proposal: Proposal) -> None:
     """The PENDING_USER_CONFIRMATION message in the thread."""
-    scope = opened.scope
-    message = Message(
+    message = opened.note(
+        MessageKind.PENDING_USER_CONFIRMATION,
         id=proposal.proposal_id,
-        kind=MessageKind.PENDING_USER_CONFIRMATION,
         role="system",
         content=proposal.question,
         timestamp=proposal.created_at,
-        turn=scope.turn,
-        step=opened.step,
-        call=opened.index,
         metadata={
             "proposal_id": proposal.proposal_id,
             "tool_call_id": proposal.tool_call_id,
@@ -84,5 +80,4 @@ def _show(runtime: Runtime, opened: OpenCall, proposal: Proposal) -> None:
             "thread_id": proposal.thread_id,
         },
     )
-    sort = keys.call_message(scope.thread_id, scope.turn, opened.step, opened.index, keys.PENDING)
-    history.record(runtime, scope, sort, message)
+    history.record(runtime, opened.scope, opened.key(keys.PENDING), message)

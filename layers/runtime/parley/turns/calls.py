@@ -54,6 +54,14 @@ class OpenCall:
         """An event of this call with a stable id."""
         return self.scope.event(name, f"{self.call.tool_call_id}:{part}", **data)
 
+    def key(self, part: str) -> str:
+        """Under which a message of this call lies: its response, its link, its question."""
+        return keys.call_message(self.scope.thread_id, self.scope.turn, self.step, self.index, part)
+
+    def note(self, kind: MessageKind, **fields: Any) -> Message:
+        """A message of this call, with its place in the thread."""
+        return Message(kind=kind, turn=self.scope.turn, step=self.step, call=self.index, **fields)
+
 
 def shown_id(opened: OpenCall) -> str:
     """The ``event_id`` with which a call's proposal is shown."""
@@ -85,22 +93,18 @@ def close_proposal(runtime: Runtime, task: Task, opened: OpenCall) -> None:
 
 def respond(runtime: Runtime, log: EventLog, opened: OpenCall, outcome: FunctionOutcome) -> Message:
     """Record the call's response, unless it has one, and tell the clients what stands."""
-    scope, call = opened.scope, opened.call
-    message = Message(
+    call = opened.call
+    message = opened.note(
+        MessageKind.TOOL_RESPONSE,
         id=f"{call.tool_call_id}-response",
-        kind=MessageKind.TOOL_RESPONSE,
         role="tool",
         content=outcome.content,
         timestamp=runtime.clock.now(),
-        turn=scope.turn,
-        step=opened.step,
-        call=opened.index,
         ok=outcome.ok,
         additional_data=outcome.additional_data,
         metadata={"is_tool_response": True, "tool_call_id": call.tool_call_id, "name": call.name},
     )
-    sort = keys.call_message(scope.thread_id, scope.turn, opened.step, opened.index, keys.RESPONSE)
-    recorded = history.record(runtime, scope, sort, message)
+    recorded = history.record(runtime, opened.scope, opened.key(keys.RESPONSE), message)
     log.append(response_event(opened, recorded))
     return recorded
 

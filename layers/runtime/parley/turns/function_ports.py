@@ -59,7 +59,7 @@ class FunctionOutcome:
 
 
 def stopped(content: str, *, unrun: bool = False) -> FunctionOutcome:
-    """A call that ended because a person stopped its turn: ``content`` is for the model, people are told in fewer words.
+    """A call that a person ended by stopping its turn: ``content`` is for the model, people are told in fewer words.
 
     ``unrun``: it certainly did nothing.
     """

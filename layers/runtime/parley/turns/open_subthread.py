@@ -113,22 +113,18 @@ def _record(
 
 def _link(runtime: Runtime, opened: OpenCall, sub: Subthread, agent_id: str) -> None:
     """The AGENT_SUBTHREAD message in the parent thread."""
-    scope, call = opened.scope, opened.call
-    link = Message(
-        id=f"{call.tool_call_id}-subthread",
-        kind=MessageKind.AGENT_SUBTHREAD,
+    tool_call_id = opened.call.tool_call_id
+    link = opened.note(
+        MessageKind.AGENT_SUBTHREAD,
+        id=f"{tool_call_id}-subthread",
         role="system",
         content=sub.subthread_id,
         timestamp=runtime.clock.now(),
-        turn=scope.turn,
-        step=opened.step,
-        call=opened.index,
         metadata={
             "subthread_id": sub.subthread_id,
             "subthread_turn": sub.turn,
             "agent_id": agent_id,
-            "tool_call_id": call.tool_call_id,
+            "tool_call_id": tool_call_id,
         },
     )
-    link_key = keys.call_message(scope.thread_id, scope.turn, opened.step, opened.index, keys.LINK)
-    history.record(runtime, scope, link_key, link)
+    history.record(runtime, opened.scope, opened.key(keys.LINK), link)

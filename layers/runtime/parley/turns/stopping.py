@@ -145,8 +145,7 @@ def stop_subthread_of(
 ) -> Scope | None:
     """End the subthread that works for a call, if it does not know that it is over; its scope, if there is one."""
     scope = opened.scope
-    link_key = keys.call_message(scope.thread_id, scope.turn, opened.step, opened.index, keys.LINK)
-    link = load(runtime, scope.partition, link_key, Message)
+    link = load(runtime, scope.partition, opened.key(keys.LINK), Message)
     if link is None:
         return None
     inner = subthread_scope(runtime, scope.stored, link.value.metadata["subthread_id"])
