@@ -121,9 +121,8 @@ class Gateway:
 
 
 def unauthorized(reason: str) -> HttpAnswer:
-    """401 as the JWT authorizer gives it: the reason is in the header, not in the body."""
-    quoted = reason.replace("\\", "'").replace('"', "'")
-    challenge = f'Bearer scope="" error="invalid_token" error_description="{quoted}"'
+    """401 as the JWT authorizer gives it: the reason, words of ours, is in the header, not in the body."""
+    challenge = f'Bearer scope="" error="invalid_token" error_description="{reason}"'
     return own_answer(401, "Unauthorized", [("www-authenticate", challenge)])
 
 
