@@ -125,14 +125,14 @@ def _check_arguments(runtime: Runtime, proposal: Proposal, request: DecisionRequ
 
 
 def pending_proposals(runtime: Runtime, user_id: str, project_id: str, limit: int = 100) -> list[Proposal]:
-    """What waits: of the user's own threads, or of the whole project for an approver."""
+    """What waits: of the user's own threads, or of the whole project for an approver. Decided, it is listed no more."""
     role = projects.require_member(runtime, user_id, project_id)
     items = runtime.store.query_index(
         "listed", keys.listed_proposals(project_id), limit=limit, descending=True
     )
     found = [parse(runtime, item, Proposal).value for item in items]
     now = runtime.clock.now()
-    waiting = [proposal for proposal in found if proposal.decision is None and proposal.expires_at > now]
+    waiting = [proposal for proposal in found if proposal.expires_at > now]
     if role is projects.Role.APPROVER:
         return waiting
     return [proposal for proposal in waiting if proposal.user_id == user_id]
