@@ -6,12 +6,21 @@ from typing import Annotated, Any, get_args
 
 from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.openapi.params import Path
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from on_http.answers import Name, Written
 from on_http.resolver import current_user
 from parley import wiring
-from parley.domain.agents import MOST_FUNCTIONS, NAME_PATTERN, Agent, AgentFunction, Implementation
+from parley.domain.agents import (
+    MOST_FUNCTIONS,
+    NAME_PATTERN,
+    Agent,
+    AgentFunction,
+    ImageModel,
+    Implementation,
+    Moderation,
+    PredefinedMessage,
+)
 from parley.domain.errors import InvalidRequest
 from parley.domain.faults import refuse_unknown
 from parley.domain.remote_functions import HIDDEN
@@ -25,6 +34,7 @@ AGENTS = "/api/projects/<project>/agents"
 _KINDS: dict[Any, type[Value]] = {
     each.model_fields["kind"].default: each for each in get_args(get_args(Implementation)[0])
 }
+_PARTS: dict[str, type[Value]] = {"moderation": Moderation, "images": ImageModel}
 AgentId = Annotated[str, Path(pattern=NAME_PATTERN.pattern)]
 
 
@@ -52,10 +62,38 @@ class FunctionInput(AgentFunction, Written):
         return self
 
 
+class PredefinedInput(PredefinedMessage, Written):
+    """A predefined message as a person writes it."""
+
+    title: str = Field(min_length=1, max_length=200)
+    prompt: str = Field(min_length=1)
+
+
 class AgentInput(Agent, Written):
     """An agent as a person writes it."""
 
+    model: str = Field(min_length=1)
+    predefined_messages: tuple[PredefinedInput, ...] = ()
     functions: tuple[FunctionInput, ...] = Field(default=(), max_length=MOST_FUNCTIONS)
+
+    @field_validator("moderation", "images", mode="before")
+    @classmethod
+    def _fields_of_parts_are_known(cls, given: Any, info: ValidationInfo) -> Any:
+        if isinstance(given, dict):
+            refuse_unknown(given, _PARTS[str(info.field_name)].model_fields)
+        return given
+
+    @field_validator("predefined_messages")
+    @classmethod
+    def _ids_differ(cls, messages: tuple[PredefinedInput, ...]) -> tuple[PredefinedInput, ...]:
+        ids = [message.id for message in messages]
+        if twice := sorted({each for each in ids if ids.count(each) > 1}):
+            raise ValueError(f"their ids must differ; given twice: {', '.join(twice)}")
+        return messages
+
+
+class MemberInput(Member, Written):
+    """A membership as a person writes it."""
 
 
 @router.post("/api/projects", tags=["projects"])
@@ -65,7 +103,7 @@ def create_project(project: NewProject) -> Project:
 
 
 @router.put("/api/projects/<project>/members/<user>", tags=["projects"])
-def put_member(project: Name, user: Name, member: Member) -> Member:
+def put_member(project: Name, user: Name, member: MemberInput) -> Member:
     """Give a user a role in a project; owners only."""
     projects.require_owner(wiring.runtime(), current_user(), project)
     return projects.set_member(wiring.runtime(), project, user, member.role)

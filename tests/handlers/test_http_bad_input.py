@@ -125,6 +125,7 @@ def test_edited_arguments_that_do_not_fit_decide_nothing(world: World) -> None:
 A1 = "/api/projects/{project}/agents/a1"
 EVE = "/api/projects/{project}/members/eve"
 PREDEFINED = {"id": "x", "title": "X"}
+WHOLE = {**PREDEFINED, "prompt": "Say it."}
 
 
 def scripted(*steps: dict[str, Any]) -> dict[str, Any]:
@@ -163,6 +164,11 @@ BIG = "hunter2" * 30
         ("PUT", A1, {**AGENT, "capabilities": {"tools": True}}, "capabilities: unknown: tools; accepted: supports_"),
         ("PUT", A1, {**AGENT, "capabilities": {"max_context_length": 0}}, "capabilities: max_context_length: must be"),
         ("PUT", A1, {**AGENT, "predefined_messages": [PREDEFINED]}, "predefined_messages.0.prompt: is missing."),
+        ("PUT", A1, {**AGENT, "predefined_messages": [WHOLE, WHOLE]}, "predefined_messages: their ids must differ;"),
+        ("PUT", A1, {**AGENT, "predefined_messages": [{**WHOLE, "titel": ""}]}, "messages.0: unknown: titel"),
+        ("PUT", A1, {**AGENT, "images": {"modle": "x"}}, "images: unknown: modle; accepted: provider, model, size,"),
+        ("PUT", A1, {**AGENT, "model": ""}, "model: must have at least 1 character."),
+        ("PUT", EVE, {"role": "member", "roles": []}, "unknown: roles; accepted: role."),
         ("PUT", A1, {**AGENT, "functions": {}}, "functions: must be a list, not an object."),
         ("PUT", A1, {**AGENT, "functions": ["x"]}, "functions.0: must be an object, not text."),
         ("PUT", A1, {**AGENT, "functions": [{"name": "x"}]}, "functions.0.implementation: is missing."),

@@ -45,11 +45,11 @@ _WORDS: dict[str, str] = {
 }
 
 _LIMITS: dict[str, Callable[[_Context], str]] = {
-    "greater_than_equal": lambda context: f"must be at least {context['ge']}",
-    "greater_than": lambda context: f"must be more than {context['gt']}",
-    "less_than_equal": lambda context: f"must be at most {context['le']}",
-    "less_than": lambda context: f"must be less than {context['lt']}",
-    "multiple_of": lambda context: f"must be a multiple of {context['multiple_of']}",
+    "greater_than_equal": lambda context: f"must be at least {_number(context['ge'])}",
+    "greater_than": lambda context: f"must be more than {_number(context['gt'])}",
+    "less_than_equal": lambda context: f"must be at most {_number(context['le'])}",
+    "less_than": lambda context: f"must be less than {_number(context['lt'])}",
+    "multiple_of": lambda context: f"must be a multiple of {_number(context['multiple_of'])}",
     "too_short": lambda context: f"must have at least {_many(context['min_length'], 'entry', 'entries')}",
     "too_long": lambda context: f"must have at most {_many(context['max_length'], 'entry', 'entries')}",
     "string_too_short": lambda context: f"must have at least {_many(context['min_length'], 'character')}",
@@ -161,6 +161,10 @@ def _kind_of(given: object) -> str:
             return "a list"
         case _:
             return "an object"
+
+
+def _number(limit: object) -> str:
+    return str(int(limit)) if isinstance(limit, float) and limit.is_integer() else str(limit)
 
 
 def _many(count: int, one: str, many: str | None = None) -> str:

@@ -21,6 +21,7 @@ from pydantic import Field, ValidationError
 
 from parley.domain.agents import DEFAULT_SYSTEM_PROMPT, Agent, Capabilities, ToolForm
 from parley.domain.errors import ProviderError, ProviderNotConfigured, ProviderRejectedRequest, StreamCut
+from parley.domain.faults import faults_in
 from parley.domain.messages import ToolCall, Usage
 from parley.domain.values import Value
 from parley.prompts.build import build_prompt, merge_capabilities
@@ -218,7 +219,8 @@ class ProviderClient:
                 tool_form=options.tool_form,
             )
         except ValidationError as error:
-            raise ProviderRejectedRequest(f"this cannot be asked: {error.errors()[0]['msg']}") from None
+            words = faults_in(error.errors(include_url=False), None, {})
+            raise ProviderRejectedRequest(f"this cannot be asked: {words}") from None
 
     def _answer(self, prompt: Prompt) -> PromptResponse:
         draft = ReplyDraft()

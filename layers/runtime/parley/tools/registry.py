@@ -140,8 +140,9 @@ class FunctionRegistry:
         for function in functions:
             implementation = function.implementation
             if isinstance(implementation, ClassFunction) and self.spec(implementation.class_name) is None:
-                words = f"functions: no installed pack has a function class {implementation.class_name}."
-                raise InvalidRequest("invalid_request", words)
+                known = f"installed are: {', '.join(sorted(self.classes())[:50])}"
+                words = f"no installed pack has a function class {implementation.class_name}; {known}"
+                raise InvalidRequest("invalid_request", f"functions: {function.name}: {words}.")
         return settle_functions(functions, project_id, self.remote)
 
     def call(self, call: FunctionCall | RemoteCall) -> FunctionOutcome:

@@ -261,9 +261,8 @@ def _require_subagents(runtime: Runtime, project_id: str, agent: Agent) -> None:
             continue
         name = implementation.subagent_id
         if runtime.store.get(keys.project_partition(project_id), keys.agent(name)) is None:
-            raise InvalidRequest(
-                "invalid_request", f"functions: this project has no agent {name}; put that one first."
-            )
+            words = f"functions: {function.name}: this project has no agent {name}; put that one first."
+            raise InvalidRequest("invalid_request", words)
 
 
 def _with(agent: Agent, functions: tuple[AgentFunction, ...]) -> Agent:

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 from parley.domain import keys
 from parley.domain.errors import InvalidRequest, NotFound, Refusal
 from parley.domain.events import channel_of
+from parley.domain.faults import faults_in
 from parley.domain.values import Value
 from parley.turns import conversations, projects
 from parley.turns.ports import ConditionFailed, ConnectionGone
@@ -115,9 +116,8 @@ def _parse(body: str) -> SocketMessage:
             raise ValueError("not an object")
         return SocketMessage.model_validate(message)
     except ValidationError as invalid:
-        first = invalid.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "message"
-        raise InvalidRequest("invalid_message", f"{where}: {first['msg']}.") from invalid
+        words = faults_in(invalid.errors(include_url=False), message, {})
+        raise InvalidRequest("invalid_message", f"{words}.") from invalid
     except (ValueError, RecursionError) as broken:
         raise InvalidRequest("invalid_message", "A message must be a JSON object with an action.") from broken
 
