@@ -88,6 +88,10 @@ LEAK = "Traceback: 10.0.0.7 password=hunter2"
             "answered with image/png, which is neither text nor JSON." + MAYBE,
         ),
         (
+            Answer((b"?",), headers={"content-type": f"image/{SECRET}"}),
+            "answered with image/[secret], which is neither text nor JSON." + MAYBE,
+        ),
+        (
             Answer((b"x" * 600_000, b"x" * 600_000), headers=TEXT),
             f"answered with more than {LARGEST_ANSWER:,} bytes." + MAYBE,
         ),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from parley.domain import keys
+from parley.domain.messages import Message
 from parley.domain.proposals import Outcome
 from parley.prompts.prompt import Prompt
 from parley.turns.calls import REFUSALS, read_proposal
@@ -44,6 +45,22 @@ class Till(OutsideSystem):
     def call(self, call: FunctionCall | RemoteCall) -> FunctionOutcome:
         self.given.append(call.arguments)
         return super().call(call)
+
+
+class Slow:
+    """A store in which a minute passes behind each message."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._world.store, name)
+
+    def put(self, item: Item, *, if_version: int | None) -> Item:
+        stored = self._world.store.put(item, if_version=if_version)
+        if item.sort.startswith("MESSAGE#"):
+            self._world.clock.advance(60)
+        return stored
 
 
 class Interrupting:
@@ -111,6 +128,20 @@ def test_what_can_be_decided_no_more_is_not_listed(asked: tuple[World, str, Till
     assert [each.proposal_id for each in pending_proposals(world.runtime, "ann", "shop")] == [proposal_id]
     world.clock.advance(CONFIRMATION)
     assert pending_proposals(world.runtime, "ann", "shop") == []
+
+
+def test_an_action_expires_its_time_after_the_reply_that_asked_for_it(world: World) -> None:
+    world.work()
+    world.use(replace(world.runtime, store=Slow(world)))
+    world.write("act now")
+    reach(world, "AwaitConfirmation")
+    (reply,) = [
+        item
+        for item in world.store.query(f"THREAD#{world.thread_id}", keys.messages(world.thread_id, 2))
+        if "ASSISTANT" in item.body
+    ]
+    expiries = {entry.expires_at for entry in world.conversation().proposals}
+    assert expiries == {Message.model_validate_json(reply.body).timestamp + CONFIRMATION}
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -117,6 +117,12 @@ def test_an_exact_route_wins_over_one_with_parameters():
     assert event_for(path="/api/things/other")["routeKey"] == "GET /api/things/{thing}"
 
 
+def test_a_route_with_a_parameter_takes_one_segment_and_wins_over_a_greedy_one():
+    routes = Routes([("GET", "/files/{path+}"), ("GET", "/files/{name}")])
+    assert routes.match("GET", "/files/a") == ("GET /files/{name}", {"name": "a"})
+    assert routes.match("GET", "/files/a/b") == ("GET /files/{path+}", {"path": "a/b"})
+
+
 @pytest.mark.parametrize(
     ("method", "path"), [("GET", "/nope"), ("PUT", "/api/things"), ("GET", "/api/things/")]
 )

@@ -4,7 +4,7 @@ import jwt
 import pytest
 
 from parley.domain.errors import StorageError
-from parley.embedded.issuer import AUDIENCE, ISSUER, InvalidToken, LocalIssuer
+from parley.embedded.issuer import AUDIENCE, ISSUER, OPERATOR_AUDIENCE, InvalidToken, LocalIssuer
 
 
 class Clock:
@@ -32,6 +32,14 @@ def test_a_token_is_good_until_it_expires(issuer, clock):
     clock.time += 1
     with pytest.raises(InvalidToken, match="expired"):
         issuer.verify(token)
+
+
+def test_a_token_opens_what_it_was_issued_for_alone_however_often_it_is_shown(issuer):
+    for mine, other in ((AUDIENCE, OPERATOR_AUDIENCE), (OPERATOR_AUDIENCE, AUDIENCE)):
+        token = issuer.issue("dev", audience=mine)
+        assert issuer.verify(token, mine)["sub"] == "dev"
+        with pytest.raises(InvalidToken, match="audience"):
+            issuer.verify(token, other)
 
 
 def test_a_token_of_the_future_is_not_good_yet(issuer, clock):
@@ -82,7 +90,9 @@ def test_tokens_of_other_keys_and_other_algorithms_are_refused(issuer, tmp_path_
     claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": "dev", "exp": int(clock()) + 60}
     forged = jwt.encode(claims, "x" * 32, algorithm="HS256", headers={"kid": issuer.key_id})
     unsigned = jwt.encode(claims, "", algorithm="none", headers={"kid": issuer.key_id})
-    for token in (stranger.issue("dev"), forged, unsigned, "", "a.b.c", issuer.issue("dev") + "x"):
+    with pytest.raises(InvalidToken, match="not signed by this issuer"):
+        issuer.verify(stranger.issue("dev"))
+    for token in (forged, unsigned, "", "a.b.c", issuer.issue("dev") + "x"):
         with pytest.raises(InvalidToken):
             issuer.verify(token)
 
