@@ -93,8 +93,9 @@ def _print_page(api: Api, path: str, after: int, terminal: Terminal, *, follow: 
 
 
 def agents(arguments: argparse.Namespace, terminal: Terminal) -> int:
-    """List a project's agents."""
+    """List a project's agents; 1 if one cannot be read."""
     with reached_server(arguments) as api:
+        found = api.get(f"/api/projects/{segment(arguments.project)}/agents")
         rows = [
             [
                 str(agent["agent_id"]),
@@ -103,10 +104,12 @@ def agents(arguments: argparse.Namespace, terminal: Terminal) -> int:
                 ", ".join(str(function["name"]) for function in agent.get("functions", ())),
                 ", ".join(str(message["id"]) for message in agent.get("predefined_messages", ())),
             ]
-            for agent in api.get(f"/api/projects/{segment(arguments.project)}/agents")["agents"]
+            for agent in found["agents"]
         ]
-        table(terminal, ["agent", "name", "model", "functions", "predefined"], rows)
-    return 0
+    table(terminal, ["agent", "name", "model", "functions", "predefined"], rows)
+    for agent in found.get("unreadable", ()):
+        terminal.line(clean(agent["fault"]))
+    return 1 if found.get("unreadable") else 0
 
 
 def _field(terminal: Terminal, name: str, value: object) -> None:
