@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from parley.cli.argument_types import add_command, encodable, json_object, number, text
+from parley.cli.argument_types import add_command, encodable, folder, json_object, number, text
 from parley.cli.inspection_arguments import add_inspection
 from parley.cli.knowledge_arguments import add_kb
 from parley.cli.mcp_arguments import add_mcp
@@ -20,6 +20,7 @@ def add_commands(commands: Subparsers) -> None:
     _add_chat(commands)
     _add_confirmations(commands)
     _add_token(commands)
+    _add_backup(commands)
     add_inspection(commands)
     _add_import(commands)
     add_kb(commands)
@@ -178,6 +179,19 @@ def _add_token(commands: Subparsers) -> None:
         metavar="SECONDS",
         help="its life (default: 12 hours)",
     )
+    add_data(parser)
+
+
+def _add_backup(commands: Subparsers) -> None:
+    parser = add_command(
+        commands,
+        "backup",
+        "backup:backup",
+        "copy a data folder, also while it is served",
+        "Copy a data folder to a new one, as of one instant, also while a server works on it. "
+        "The copy can be served as it is; it holds the key that signs tokens.",
+    )
+    parser.add_argument("folder", metavar="FOLDER", type=folder, help="the new folder")
     add_data(parser)
 
 

@@ -102,7 +102,7 @@ class Database:
         try:
             return operation(connection)
         except sqlite3.Error as error:
-            storage_error = _as_storage_error(error, self.path)
+            storage_error = as_storage_error(error, self.path)
             if storage_error is None:
                 raise
             raise storage_error from error
@@ -154,7 +154,7 @@ class Database:
         except sqlite3.Error as error:
             if connection is not None:
                 connection.close()
-            storage_error = _as_storage_error(error, self.path)
+            storage_error = as_storage_error(error, self.path)
             if storage_error is None:
                 raise
             raise storage_error from error
@@ -204,7 +204,7 @@ class Database:
             raise
         except BaseException as error:  # noqa: BLE001 - it is raised again, in the thread that asked
             self._roll_back()
-            refused = _as_storage_error(error, self.path)
+            refused = as_storage_error(error, self.path)
             if refused is not None:
                 self._note(refused)
             self._settle([write], refused or error)
@@ -235,7 +235,7 @@ class Database:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            if _as_storage_error(error, self.path) is not None:
+            if as_storage_error(error, self.path) is not None:
                 raise
             connection.execute("ROLLBACK TO operation")
             write.error = error
@@ -261,8 +261,8 @@ class Database:
             write.done = True
 
 
-def _as_storage_error(error: BaseException, path: Path) -> StorageError | None:
-    """The StorageError that tells of `error`, if it comes from the file and not from the SQL."""
+def as_storage_error(error: BaseException, path: Path) -> StorageError | None:
+    """The StorageError that tells of `error`, if it comes from the file `path` and not from the SQL."""
     if not isinstance(error, sqlite3.Error):
         return None
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
