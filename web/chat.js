@@ -104,15 +104,14 @@ class Chat {
     clearTimeout(late);
     if (!opened) return;
     this.log.setAttribute("aria-busy", "false");
+    this.drawRead();
     this.frame.draw();
-    await this.drawAll();
   }
 
   // Draw what was read; then look for what lies before it.
-  async drawAll() {
-    const { target } = this.following;
-    await this.timeline.drawAll();
-    if (this.following.target === target) this.timeline.watch(this.following.hasOlder);
+  drawRead() {
+    this.timeline.drawNow();
+    this.timeline.watch(this.following.hasOlder);
   }
 
   // The server can be reached again.
@@ -144,7 +143,7 @@ class Chat {
     this.loading = true;
     this.timeline.sayAbove("Loading what came before …");
     const same = await this.context.attempt(() => this.following.older());
-    if (same) await this.drawAll();
+    if (same) this.drawRead();
     this.loading = false;
     this.unread = same === undefined;
     if (this.unread) this.timeline.sayAbove(button("Load what came before", () => this.loadOlder(), { class: "button small" }));

@@ -4,7 +4,8 @@
 // Nothing of a model's text is trusted: raw HTML is shown as text, links go to the web or to mail and open on
 // their own, and pictures are links too, because fetching one would tell its server what the address says.
 
-import { copyButton, element, visible, wrapLong } from "./dom.js";
+import { Code } from "./code.js";
+import { element, visible, wrapLong } from "./dom.js";
 
 const TAGS = "a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr input li ol p pre s strong table tbody td th thead tr ul";
 const ATTRIBUTES = ["href", "title", "align", "start", "type", "checked", "disabled", "class"];
@@ -69,16 +70,17 @@ export class Markdown {
 
   extend(text, ended) {
     const tokens = marked.lexer(text.slice(this.settled));
-    this.tail.forEach((node) => node.remove());
-    this.tail = [];
-    const growing = ended ? tokens.length : growingFrom(tokens);
-    tokens.forEach((token, place) => {
-      const nodes = blockOf(token, tokens.links);
-      this.root.append(...nodes);
-      if (place < growing) this.settled += token.raw.length;
-      else this.tail.push(...nodes);
-    });
-    if (ended) this.tail = [];
+    const changed = tokens.findIndex((token, place) => !this.tail[place]?.becomes(token));
+    const kept = changed === -1 ? tokens.length : changed;
+    for (const block of this.tail.splice(kept)) block.nodes.forEach((node) => node.remove());
+    for (const token of tokens.slice(kept)) {
+      const block = new Block(token, tokens.links);
+      this.root.append(...block.nodes);
+      this.tail.push(block);
+    }
+    const over = ended ? tokens.length : growingFrom(tokens);
+    for (const { raw } of tokens.slice(0, over)) this.settled += raw.length;
+    this.tail.splice(0, over);
   }
 
   plain(text) {
@@ -95,10 +97,25 @@ function growingFrom(tokens) {
   return Math.max(0, tokens.slice(0, Math.max(0, last)).findLastIndex((token) => token.type !== "space"));
 }
 
-function blockOf(token, links) {
+// A part of a text as it is shown.
+class Block {
+  constructor(token, links) {
+    this.raw = token.raw;
+    this.code = token.type === "code" ? new Code(token) : null;
+    this.nodes = this.code ? [this.code.node] : nodesOf(token, links);
+  }
+
+  // Whether it is what that part has become, as it is or by growing.
+  becomes(token) {
+    const same = token.raw === this.raw || Boolean(token.type === "code" && this.code?.becomes(token));
+    this.raw = token.raw;
+    return same;
+  }
+}
+
+function nodesOf(token, links) {
   if (token.type === "space") return [];
   if (token.raw.length > LARGEST_BLOCK) return [element("pre", { class: "plain" }, token.raw)];
-  if (token.type === "code") return [codeBlock(token)];
   const list = [token];
   list.links = links;
   const clean = purify.sanitize(marked.parser(list), {
@@ -117,23 +134,13 @@ function blockOf(token, links) {
   // Code within a list or a quotation.
   for (const block of clean.querySelectorAll("pre")) {
     const lang = block.querySelector("code")?.className.replace(/^language-/, "");
-    block.replaceWith(codeBlock({ text: block.textContent.replace(/\n$/, ""), lang }));
+    block.replaceWith(new Code({ text: block.textContent.replace(/\n$/, ""), lang }).node);
   }
   for (const list of clean.querySelectorAll("ol")) {
     const digits = String(list.start + list.children.length - 1).length;
     if (digits > 1) list.classList.add(`digits-${Math.min(digits, 5)}`);
   }
   return [...clean.childNodes];
-}
-
-function codeBlock({ text, lang }) {
-  const language = (lang ?? "").match(/^[\w+#.-]{1,30}/)?.[0] ?? "";
-  return element(
-    "figure",
-    { class: "code" },
-    element("figcaption", {}, element("span", {}, language || "text"), copyButton("Copy this code", () => text)),
-    element("pre", { tabindex: "0", role: "group", "aria-label": `Code${language ? `, ${language}` : ""}` }, element("code", {}, text)),
-  );
 }
 
 // Every element that is left, on its way out.

@@ -17,7 +17,7 @@ export class Menu {
     this.news = new Map();
     // Of each thread, its proposals by id: the seq that asked, null once it is decided.
     this.proposals = new Map();
-    this.cursor = null;
+    this.cursor = undefined;
     this.list = element("ul", { class: "threads" });
     this.more = button("Show older ones", () => this.load(this.cursor), { class: "button quiet small", hidden: true });
     this.empty = element("p", { class: "faint", hidden: true }, "None yet. What you write first starts one.");
@@ -36,12 +36,15 @@ export class Menu {
     );
     this.list.setAttribute("aria-labelledby", "threads-title");
     this.stop = shell.onEvent((event) => this.apply(event));
+    // Older ones come as the list is scrolled to its end; the button is for those who do not scroll.
+    this.end = new IntersectionObserver((seen) => seen.at(-1).isIntersecting && this.load(this.cursor), { root });
     this.timer = setInterval(() => document.visibilityState === "visible" && this.refresh(), REFRESH);
     this.refresh();
   }
 
   close() {
     this.stop();
+    this.end.disconnect();
     clearInterval(this.timer);
   }
 
@@ -66,11 +69,16 @@ export class Menu {
     const page = await this.quietly(() => this.api.threads(cursor));
     if (!page) return;
     for (const thread of page.threads) this.put(this.upToDate(thread, asked));
-    if (cursor || this.cursor === null) {
-      this.cursor = page.next;
-      this.more.hidden = !page.next;
-    }
+    if (cursor || this.cursor === undefined) this.goOn(page.next);
     this.sort();
+  }
+
+  // Where older threads go on; null: these are all.
+  goOn(cursor) {
+    this.cursor = cursor;
+    this.more.hidden = !cursor;
+    this.end.disconnect();
+    if (cursor) this.end.observe(this.more);
   }
 
   // How many proposals wait for this person.

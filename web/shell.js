@@ -138,7 +138,7 @@ export class Shell {
     this.current = current;
     current.view = this.module(route)
       .then((module) => module.mount(root, context))
-      .catch((error) => this.broken(root, error));
+      .catch((error) => this.broken(current, root, error));
     await current.view;
   }
 
@@ -234,12 +234,13 @@ export class Shell {
   }
 
   failed(error) {
-    if (error.status === 401) this.leave("Your sign-in has ended. Sign in again to go on where you are.", true);
+    if (error.status === 401) this.leave("Your sign-in has ended. Sign in again to go on where you were.", true);
     else if (this.context?.onFailure?.(error)) return;
     else this.notice(error.message, { passing: PASSING.includes(error.status) });
   }
 
-  broken(root, error) {
+  broken(current, root, error) {
+    current.broken = true;
     const again = button("Load the page again", () => location.reload());
     root.replaceChildren(element("div", { class: "empty" }, element("p", {}, "This part of the page could not be loaded."), again));
     console.error(error);
@@ -265,6 +266,8 @@ export class Shell {
 
   // The server can be reached again: what was said of that is over, and what is shown may be old.
   async back() {
+    // What the browser could not load once it may not ask for again; nothing that was written is lost.
+    if (this.current?.broken) location.reload();
     for (const shown of $("notices").querySelectorAll("[data-passing]")) shown.remove();
     this.menu.refresh();
     (await this.current?.view)?.revived();

@@ -26,7 +26,7 @@ export class SignIn {
   show(config, reason = this.failure ?? "", tried = null) {
     this.failure = undefined;
     this.error = element("p", { class: "error", role: "alert" }, reason);
-    this.card("Sign in", config.sign_in ? this.organisation(config) : localWay(), this.error, this.form(tried, Boolean(config.sign_in)));
+    this.card("Sign in", this.error, config.sign_in ? this.organisation(config) : localWay(), this.form(tried, Boolean(config.sign_in)));
     this.root.querySelector("textarea, .button").focus();
   }
 

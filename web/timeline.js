@@ -14,8 +14,6 @@ const MAKERS = {
   call: (call, tools) => new CallItem(call, tools),
 };
 const NEAR_END = 80;
-// For how long turns are made within one frame, in ms; the others come with the next.
-const SLICE = 6;
 // How long after a wheel or a finger a scroll is its doing, in ms.
 const TOUCH = 600;
 const TOUCHES = ["wheel", "touchmove", "pointerdown", "keydown"];
@@ -73,7 +71,6 @@ export class Timeline {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
     this.conversation = conversation;
-    this.behind = false;
     this.shown = new WeakMap();
     this.turns.replaceChildren();
     this.waiting.replaceChildren();
@@ -103,12 +100,6 @@ export class Timeline {
     });
   }
 
-  // Draw what changed. Resolves once all turns are there.
-  async drawAll() {
-    this.drawNow();
-    while (this.behind) await new Promise(requestAnimationFrame);
-  }
-
   drawNow() {
     const { conversation } = this;
     if (!conversation) return;
@@ -125,31 +116,14 @@ export class Timeline {
   }
 
   drawTurns() {
-    const nodes = this.turnNodes();
+    const { conversation } = this;
+    const nodes = conversation.order.map((number) => this.turnNode(conversation.turns.get(number)));
     const first = this.turns.firstElementChild;
     // Older ones come in above: what is being read stays where it is.
     const before = first?.isConnected && first !== nodes[0] ? first.getBoundingClientRect().top : null;
     arrange(this.turns, nodes);
     if (before === null || this.follow || !first.isConnected) return;
     this.scroller.scrollTop += first.getBoundingClientRect().top - before;
-  }
-
-  // From the newest upwards, as many as can be made in this frame.
-  turnNodes() {
-    const { order, turns } = this.conversation;
-    const until = performance.now() + SLICE;
-    const nodes = [];
-    for (const number of order.toReversed()) {
-      const turn = turns.get(number);
-      this.behind = !this.shown.has(turn) && performance.now() > until;
-      if (this.behind) {
-        this.conversation.changed.add(this.conversation);
-        this.draw();
-        break;
-      }
-      nodes.push(this.turnNode(turn));
-    }
-    return nodes.reverse();
   }
 
   turnNode(turn) {

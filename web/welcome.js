@@ -19,13 +19,16 @@ export function usualAgent(agents) {
 export function welcome(agents, current, providers, pick) {
   if (agents.length === 0) return noAgents();
   const agent = agents.find((one) => one.agent_id === current);
+  const first = usualAgent(agents);
+  const rank = (one) => (one.agent_id === first ? Infinity : one.last_used_at ?? 0);
+  const ranked = agents.toSorted((a, b) => rank(b) - rank(a) || 0);
   const ways = agent?.predefined_messages?.length ? "write, or begin with one of its suggestions below" : "write";
   return element(
     "div",
     { class: "column welcome" },
     element("h2", {}, "What can I do for you?"),
     element("p", { class: "faint" }, `Choose an agent, then ${ways}.`),
-    element("ul", { class: "agents" }, ...agents.map((one) => element("li", {}, agentCard(one, one === agent, providers, pick)))),
+    element("ul", { class: "agents" }, ...ranked.map((one) => element("li", {}, agentCard(one, one === agent, providers, pick)))),
   );
 }
 

@@ -1,6 +1,6 @@
 // A run on a time line: its turns, in each the states as bars, opened one by one to what went in and came out.
 
-import { ago, clock, element, icon } from "../dom.js";
+import { ago, clock, element, icon, visible } from "../dom.js";
 import { detail } from "./states.js";
 import { callsOf, condition, groups, nestedRun, passes, scale, seconds, span, waits } from "./trace.js";
 
@@ -21,7 +21,7 @@ export function timeline(run, { opened, promptOf, every, now }) {
   };
   const row = (part, state, key, drawn) => {
     const body = element("div", { class: "row-body", id: `row-${key}`, hidden: !opened.has(key) });
-    const toggle = head(state, key, drawn, now, opened.has(key));
+    const toggle = head(part, state, key, drawn, now, opened.has(key));
     const open = () => body.replaceChildren(inside(opened, key, part, state, promptOf));
     toggle.addEventListener("click", () => {
       body.hidden = !body.hidden;
@@ -81,10 +81,14 @@ function section(run, group, rows, cut, now) {
   );
 }
 
-function head(state, key, drawn, now, open) {
+function head(part, state, key, drawn, now, open) {
   const kind = condition(state);
   const name = element("span", { class: "name" }, BETWEEN[state.name] ?? state.name);
-  if (state.call !== null) name.append(element("span", { class: "faint" }, ` · call ${state.call + 1}`));
+  const { model, tool } = callsOf(part, state);
+  // Which of several calls it is.
+  const which = model?.tool_calls.length > 1 ? ` ${state.call + 1}` : "";
+  if (tool) name.append(element("span", { class: "faint" }, ` · ${visible(tool.name)}${which}`));
+  else if (state.call !== null) name.append(element("span", { class: "faint" }, ` · call ${state.call + 1}`));
   const again = state.retries === 1 ? "1 retry" : `${state.retries} retries`;
   const props = { "aria-expanded": String(open), "aria-controls": `row-${key}`, "data-key": key };
   return element(
