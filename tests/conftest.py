@@ -9,7 +9,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # Their assertions say what was compared, as those of a test do.
-pytest.register_assert_rewrite("tests.faults.truth", "tests.faults.workers", "tests.faults.world")
+pytest.register_assert_rewrite(
+    "tests.faults.truth", "tests.faults.workers", "tests.faults.world", "tests.unit.protocol_invariants"
+)
 
 os.environ.update(
     AWS_ACCESS_KEY_ID="testing",

@@ -11,9 +11,8 @@ LONGEST_MODULE = 300
 LONGEST_FUNCTION = 40
 
 
-def modules() -> list[Path]:
-    """Every module of the runtime, the packs and the handlers."""
-    return sorted(path for folder in ("functions", "layers") for path in (ROOT / folder).rglob("*.py"))
+def modules(*folders: str) -> list[Path]:
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
 
 
 def functions(tree: ast.Module) -> Iterator[tuple[str, int]]:
@@ -25,10 +24,15 @@ def functions(tree: ast.Module) -> Iterator[tuple[str, int]]:
             yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1 - told
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_module_and_its_functions_stay_short(path: Path) -> None:
-    source = path.read_text(encoding="utf-8")
-    lines = source.count("\n")
-    assert lines <= LONGEST_MODULE, "look for the second idea in it"
-    long = {name: size for name, size in functions(ast.parse(source)) if size > LONGEST_FUNCTION}
+@pytest.mark.parametrize("path", modules("functions", "layers"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_function_stays_short(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    long = {name: size for name, size in functions(tree) if size > LONGEST_FUNCTION}
+    assert not long, "look for the second idea in them"
+
+
+@pytest.mark.parametrize("folder", ["functions", "layers", "tests", "benchmarks"])
+def test_modules_stay_short(folder: str) -> None:
+    sizes = {path.relative_to(ROOT): path.read_text(encoding="utf-8").count("\n") for path in modules(folder)}
+    long = {str(path): size for path, size in sizes.items() if size > LONGEST_MODULE}
     assert not long, "look for the second idea in them"
