@@ -3,7 +3,9 @@
 The dummy credentials and the region are set when the suite is collected, before anything makes a client.
 """
 
+import functools
 import os
+import ssl
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,6 +24,9 @@ os.environ.update(
 )
 # A developer's own profile would win over the credentials above.
 os.environ.pop("AWS_PROFILE", None)
+
+# Every httpx client reads the certificates of all authorities, some 30 ms each time: read once, they serve all.
+ssl.create_default_context = functools.cache(ssl.create_default_context)  # type: ignore[assignment]
 
 # A shared machine is slow at odd moments: how long an example takes says nothing there.
 settings.register_profile("dev", deadline=None)

@@ -135,16 +135,24 @@ def shared() -> Iterator[Account]:
         yield found
 
 
-@pytest.fixture
-def stack(shared: Account) -> Iterator[Deployment]:
-    """A stack with the demo project and the sample's ticket; nothing in it may overstep its rights."""
-    shared.overstepped.clear()
+@pytest.fixture(scope="module")
+def furnished(shared: Account) -> Deployment:
+    """A stack with the demo project and the sample's ticket."""
     deployment = Deployment(shared, MovableClock(NOW))
     runtime = deployment.runtime("ApiFunction")
     wiring.ensure_demo(runtime, "dev")
     ticket = EVENTS["socket-authorize"]["queryStringParameters"]["ticket"]
     record = Ticket(user_id="dev", expires_at=NOW + 60)
     put(runtime, keys.ticket_partition(ticket), keys.TICKET, record, if_version=0)
+    return deployment
+
+
+@pytest.fixture
+def stack(shared: Account, furnished: Deployment) -> Iterator[Deployment]:
+    """A stack that begins with what is in the furnished one; nothing in it may overstep its rights."""
+    shared.overstepped.clear()
+    deployment = Deployment(shared, MovableClock(NOW))
+    shared.aws.copy_items(furnished.table, deployment.table)
     yield deployment
     assert shared.overstepped == set()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +13,9 @@ from unittest import mock
 
 import boto3
 
-from parley import assets, wiring
+from parley import assets, installation, wiring
 from parley.clock import MovableClock
+from parley.tools import registry
 from parley.tools.registry import FunctionRegistry
 from parley.turns import ports, projects
 from parley.turns.projects import Project, Role
@@ -26,6 +28,8 @@ from tests.support.systems import HELD, Backend, Note, System
 BACKENDS: tuple[Backend, ...] = ("embedded", "aws")
 
 _SETTINGS = Settings(fence_seconds=0.05)
+_packs = functools.cache(registry._from_entry_points)
+"""What is installed stays the same; looking through all that is takes as long as a short turn."""
 
 
 def _system(
@@ -61,16 +65,18 @@ def _system(
 
 @contextmanager
 def embedded_system(folder: Path, project: str = "demo") -> Iterator[System]:
-    """Parley on a fresh data folder."""
+    """Parley on a fresh data folder. Nobody signs in here, so no key to sign with is made: that takes longest."""
     clock = MovableClock()
-    installation = wiring.embedded(folder, clock=clock, workers=16, demo_user=None)
-    try:
-        yield _system("embedded", installation.runtime, clock, project, None)
-    finally:
-        installation.interpreter.close()
-        clock.advance(10 * HELD)
-        installation.close()
-        wiring.use(None)
+    with mock.patch.object(registry, "_from_entry_points", _packs):
+        with mock.patch.object(installation, "LocalIssuer"):
+            opened = wiring.embedded(folder, clock=clock, workers=16, demo_user=None)
+        try:
+            yield _system("embedded", opened.runtime, clock, project, None)
+        finally:
+            opened.interpreter.close()
+            clock.advance(10 * HELD)
+            opened.close()
+            wiring.use(None)
 
 
 @dataclass(frozen=True)
@@ -105,12 +111,13 @@ def set_up(account: MockedAws) -> Account:
 @contextmanager
 def aws_system(account: Account, project: str) -> Iterator[System]:
     """A project of its own in the account; what still runs at the end is stopped."""
-    system = _system("aws", account.runtime, account.clock, project, account.runtime.pusher)
-    try:
-        yield system
-    finally:
-        account.clock.advance(10 * HELD)
-        for name in system.orchestrator.names:
-            system.orchestrator.stop(name, "the test is over")
-        account.aws.forget()
-        wiring.use(None)
+    with mock.patch.object(registry, "_from_entry_points", _packs):
+        system = _system("aws", account.runtime, account.clock, project, account.runtime.pusher)
+        try:
+            yield system
+        finally:
+            account.clock.advance(10 * HELD)
+            for name in system.orchestrator.names:
+                system.orchestrator.stop(name, "the test is over")
+            account.aws.forget()
+            wiring.use(None)

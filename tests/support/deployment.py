@@ -70,7 +70,7 @@ def account(aws: MockedAws) -> Iterator[Account]:
 
 
 class Deployment:
-    """One stack: a table and a machine of its own."""
+    """One stack: a ``table`` and a machine of its own."""
 
     def __init__(self, account: Account, clock: MovableClock) -> None:
         self.account = account
@@ -79,8 +79,9 @@ class Deployment:
         self._functions = resources("AWS::Lambda::Function")
         self._runtimes: dict[str, Runtime] = {}
         name = f"stack-{uuid.uuid4().hex}"
+        self.table = self.aws.create_table(name)
         self._values = {
-            "Table": self.aws.create_table(name),
+            "Table": self.table,
             "Bucket": self.aws.bucket,
             "stateMachine": self.aws.create_machine(NOTHING, name=name),
             "SocketApi": self.aws.socket_endpoint,

@@ -118,11 +118,12 @@ def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def allowed_actions(role: str) -> set[str]:
+@cache
+def allowed_actions(role: str) -> frozenset[str]:
     """The actions that our own policies give to a role."""
-    return {
+    return frozenset(
         action
         for owner, statement in statements()
         if owner == role and statement["Effect"] == "Allow"
         for action in as_list(statement["Action"])
-    }
+    )
