@@ -40,6 +40,7 @@ class Transcript:
         self._names: dict[str, str] = {}
         self._own: set[str] = set()
         self._proposed: dict[str, dict[str, Any]] = {}
+        self._rejections: dict[str, str] = {}
         self._showers: dict[str, Callable[[Event, dict[str, Any]], None]] = {
             "UserMessage": self._user_message,
             "StreamMessageChunk": self._chunk,
@@ -139,6 +140,9 @@ class Transcript:
     def _tool_response(self, event: Event, data: dict[str, Any]) -> None:
         ok = data.get("ok", True)
         content = _for_people(data) or shortened(str(data.get("content") or "done"), _RESULT)
+        if rejected := self._rejections.pop(data["tool_call_id"], None):
+            reason = (data.get("additional_data") or {}).get("reason")
+            content = f"{rejected}: {reason}" if reason else rejected
         mark, style = ("✓", "green") if ok else ("✗", "red")
         self.line(f"{mark} {content}", indent=self.depth(event), style=style)
 
@@ -152,8 +156,8 @@ class Transcript:
         self.line(f"{name} ← {data['content']}", indent=self.depth(event), style="dim")
 
     def proposed(self, proposal: dict[str, Any]) -> None:
-        """Remember what was proposed: an approval may change it."""
-        self._proposed[proposal["proposal_id"]] = proposal["arguments"]
+        """Remember what was proposed: an approval may change it, and a rejection is told with the call's result."""
+        self._proposed[proposal["proposal_id"]] = proposal
 
     def _proposal(self, event: Event, data: dict[str, Any]) -> None:
         self.proposed(data)
@@ -161,15 +165,18 @@ class Transcript:
 
     def _confirmed(self, event: Event, data: dict[str, Any]) -> None:
         if data["proposal_id"] not in self._own:
-            given, proposed = data.get("arguments") or {}, self._proposed.get(data["proposal_id"])
-            changed = {} if proposed is None else {k: v for k, v in given.items() if proposed.get(k) != v}
+            given, proposal = data.get("arguments") or {}, self._proposed.get(data["proposal_id"])
+            proposed = proposal["arguments"] if proposal else given
+            changed = {k: v for k, v in given.items() if proposed.get(k) != v}
             changes = f" with {_listed(changed)}" if changed else ""
             self.line(f"approved by {data.get('reviewer')}{changes}", indent=self.depth(event), style="dim")
 
     def _rejected(self, event: Event, data: dict[str, Any]) -> None:
-        if data["proposal_id"] not in self._own:
-            reason = _REJECTIONS.get(str(data.get("reason")), str(data.get("reason")))
-            self.line(f"✗ {reason}", indent=self.depth(event), style="yellow")
+        words = _REJECTIONS.get(str(data.get("reason")), str(data.get("reason")))
+        if proposal := self._proposed.get(data["proposal_id"]):
+            self._rejections[proposal["tool_call_id"]] = words
+        else:
+            self.line(f"✗ {words}", indent=self.depth(event), style="yellow")
 
     def _suggestions(self, event: Event, data: dict[str, Any]) -> None:
         labels = " | ".join(str(action["label"]) for action in data["actions"])

@@ -88,8 +88,11 @@ def _answer(runtime: Runtime, task: Task, opened: OpenCall, decision: Decision |
 
 
 def _refused(outcome: Outcome, reason: str | None = None) -> FunctionOutcome:
-    words = REFUSALS[outcome] + (f" Reason: {reason}" if reason else "")
-    return stopped(words, unrun=True) if outcome is Outcome.CANCELLED else FunctionOutcome(words, ok=False)
+    if outcome is Outcome.CANCELLED:
+        return stopped(REFUSALS[outcome], unrun=True)
+    if not reason:
+        return FunctionOutcome(REFUSALS[outcome], ok=False)
+    return FunctionOutcome(f"{REFUSALS[outcome]} Reason: {reason}", ok=False, additional_data={"reason": reason})
 
 
 def _run(
