@@ -130,7 +130,9 @@ def test_what_a_person_ended_is_said_once_and_in_words_for_people():
         event(4, "AgentSubthreadStart", tool_call_id="d", subthread_id="s", agent_id="helper"),
         event(5, "TurnFailed", type="ProviderOverloaded", message="It is busy.", retryable=False, **inside),
         event(6, "TurnCancelled", turn=1, **inside),
-        event(7, "ToolResponse", tool_call_id="d", name="g", additional_data={"stopped": "Stopped."}, **model),
+        event(
+            7, "ToolResponse", tool_call_id="d", name="g", additional_data={"stopped": "Stopped."}, **model
+        ),
     ) == [
         "       ? Do it?",
         "       ✗ declined: too late",
