@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 import on_task.fail_turn
 from on_schedule import repair
+from parley.domain import keys
 from parley.domain.agents import AgentFunction, SubagentFunction
 from parley.domain.conversation import WATCHDOG_SECONDS, WATCHDOG_STEP
 from parley.tools.function import agent_function
@@ -80,6 +82,31 @@ def test_a_failure_that_no_retry_cures_ends_the_turn_with_plain_words(system: Sy
     assert kinds == ["USER_MESSAGE", "TURN_FAILED", "USER_MESSAGE", "ASSISTANT_MESSAGE"]
     assert system.status(thread)["last_reply_ref"] == f"{thread}/2"
     assert system.request("GET", system.of_thread(thread, "/replies/1")).status == 404
+
+
+def test_a_turn_whose_agent_can_be_read_no_more_fails_and_says_so(embedded: System) -> None:
+    system = embedded
+    script = [
+        {"when": "held", "delay": HELD, "tool_calls": [{"name": "note", "arguments": {"text": "milk"}}]}
+    ]
+    agent_id = system.agent(functions=[agent_function(Note)], script=script)
+    thread = system.start("held", agent_id)
+    system.held()
+    partition, sort = keys.project_partition(system.project), keys.agent(agent_id)
+    kept = system.store.get(partition, sort)
+    assert kept is not None
+    system.store.put(replace(kept, body='{"agent_id": "talker"}'), if_version=kept.version)
+    system.let_go()
+    system.rest(thread, turns=1)
+    (failed,) = named(assert_sound(system, thread), "TurnFailed")
+    assert failed["type"] == "Conflict"
+    assert failed["message"].startswith(
+        "The agent talker cannot be read: name: is missing; provider: is missing;"
+    )
+    system.store.put(kept, if_version=None)
+    system.say(thread, "Hello")
+    system.rest(thread, turns=2)
+    assert story(assert_sound(system, thread))[-len(PLAIN) :] == PLAIN
 
 
 def test_a_provider_that_stays_away_is_tried_five_times(embedded: System) -> None:

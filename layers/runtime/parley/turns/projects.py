@@ -18,6 +18,7 @@ from parley.domain.errors import (
     NotFound,
     ProviderNotConfigured,
     ProviderRejectedRequest,
+    Refusal,
 )
 from parley.domain.faults import faults_in
 from parley.domain.values import Value
@@ -148,6 +149,14 @@ def get_agent(runtime: Runtime, project_id: str, agent_id: str) -> Agent:
     if item is None:
         raise not_found("agent")
     return ready_agent(runtime, item)
+
+
+def agent_to_stop(runtime: Runtime, project_id: str, agent_id: str) -> Agent:
+    """``get_agent``, or what stands for it: a turn ends although its agent can be read no more."""
+    try:
+        return get_agent(runtime, project_id, agent_id)
+    except Refusal:
+        return Agent(agent_id=agent_id, name=agent_id, provider="", model="")
 
 
 def ready_agent(runtime: Runtime, item: Item) -> Agent:

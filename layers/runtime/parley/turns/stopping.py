@@ -29,7 +29,7 @@ from parley.turns.closing import withdraw_proposals
 from parley.turns.event_log import EventLog
 from parley.turns.function_ports import FunctionOutcome, stopped
 from parley.turns.ports import ConditionFailed
-from parley.turns.projects import get_agent
+from parley.turns.projects import agent_to_stop
 from parley.turns.records import load, put
 from parley.turns.runtime import Runtime
 from parley.turns.task import Scope, Subthread, Task, subthread_scope
@@ -78,7 +78,7 @@ def stop_turn(runtime: Runtime, task: Task, log: EventLog, scope: Scope, stop: S
     A reply that is recorded meanwhile, by a model call that goes on, is closed like the one before it.
     """
     conversation = withdraw_proposals(runtime, task, scope).value
-    agent = get_agent(runtime, conversation.project_id, scope.agent_id)
+    agent = agent_to_stop(runtime, conversation.project_id, scope.agent_id)
     while True:
         messages = history.recent(runtime, scope, agent.history_window)
         replies = [m for m in messages if m.turn == scope.turn and m.role == "assistant"]
