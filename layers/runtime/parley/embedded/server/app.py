@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from parley.domain.conversation import SIGNAL_GRACE_SECONDS
@@ -65,15 +66,18 @@ class Application:
 
     async def _repair(self) -> None:
         event = schedule_event(self._service.now())
+        context = InvocationContext("on_schedule")
+        # A thread that cannot be repaired must not keep what is old: each is tried whatever came of the other.
+        await self._try("repair", lambda: self._service.handlers.repair(event, context))
+        await self._try("cleaning up", self._service.purge)
+
+    async def _try(self, what: str, work: Callable[[], object]) -> None:
         try:
-            await self._workers.run(
-                lambda: self._service.handlers.repair(event, InvocationContext("on_schedule"))
-            )
-            await self._workers.run(self._service.purge)
+            await self._workers.run(work)
         except StorageError as error:
-            _log.error("repair failed; it is tried again in a minute: %s", error)
+            _log.error("%s failed; it is tried again in a minute: %s", what, error)
         except Exception:  # noqa: BLE001 - whatever it was, the next minute is another try
-            _log.exception("repair failed; it is tried again in a minute")
+            _log.exception("%s failed; it is tried again in a minute", what)
 
 
 def schedule_event(now: float) -> dict[str, object]:
