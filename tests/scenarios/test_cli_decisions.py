@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from parley.cli import main as cli
+from parley.cli import servers
 from tests.support.served import Command, Served, served, until
 
 Run = Callable[..., Any]
@@ -36,6 +37,17 @@ def parley(server: Served, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
         return status, shown.out, shown.err
 
     return run
+
+
+class Typed(io.StringIO):
+    """What a person types, each line when it is read."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def readline(self, size: int | None = -1, /) -> str:
+        return next(self._lines, "")
 
 
 def ask(server: Served, order: str, agent: str = "general-assistant", user: str = "dev") -> tuple[str, Any]:
@@ -189,21 +201,26 @@ def test_the_latest_threads_are_listed_with_the_last_used_first(parley: Run, ser
     assert [row.split("  ")[-1] for row in shown.splitlines()[1:]] == ["Hello"]
 
 
-def test_a_chat_outlives_the_chat_whose_server_it_used(tmp_path: Path) -> None:
+def test_a_chat_outlives_the_chat_whose_server_it_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = ["--data", str(tmp_path)]
+    monkeypatch.setattr(servers, "_COMES_BACK_SECONDS", 0.1)
     with Command("chat", *folder) as first:
         first.type("Hello\n")
         first.until_it_shows("agent  You said")
-        with Command("chat", *folder) as second:
-            second.type("refund A-1001\n")
-            second.until_it_shows("[y/n/e/w/?]")
+
+        def lines() -> Iterator[str]:
+            yield "refund A-1001\n"
             first.type("/end\n")
             assert first.wait() == 0, first.errors
-            second.type("y\n")
-            second.until_it_shows("agent  Done. Refunded")
-            second.type("/end\n")
-            assert second.wait() == 0, second.errors
-            assert second.errors == ""
+            yield from ("y\n", "/end\n")
+
+        monkeypatch.setattr(sys, "stdin", Typed(lines()))
+        assert cli.main(["chat", *folder]) == 0
+    shown = capsys.readouterr()
+    assert "agent  Done. Refunded" in shown.out
+    assert shown.err == ""
 
 
 @pytest.mark.parametrize("project", ["a b", "../x", "é", "x" * 65, "-x"])
