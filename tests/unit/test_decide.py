@@ -13,10 +13,12 @@ from parley.domain.messages import Message
 from parley.domain.proposals import Outcome
 from parley.prompts.prompt import Prompt
 from parley.turns.calls import REFUSALS, read_proposal
+from parley.turns.conversations import sortable
 from parley.turns.decide import DecisionRequest, decide, pending_proposals
 from parley.turns.function_ports import FunctionCall, FunctionOutcome, RemoteCall
 from parley.turns.model_ports import Delta, Finish, ToolArgumentsDelta, ToolCallStart
-from parley.turns.ports import Item
+from parley.turns.ports import IndexKey, Item
+from parley.turns.records import put
 from tests.faults.test_accidents import names, reach
 from tests.faults.world import CONFIRMATION, World
 from tests.support.faulty import OutsideSystem, TalkingProvider
@@ -128,6 +130,22 @@ def test_what_can_be_decided_no_more_is_not_listed(asked: tuple[World, str, Till
     assert [each.proposal_id for each in pending_proposals(world.runtime, "ann", "shop")] == [proposal_id]
     world.clock.advance(CONFIRMATION)
     assert pending_proposals(world.runtime, "ann", "shop") == []
+
+
+def test_what_waits_for_a_person_is_listed_however_much_others_are_asked(
+    asked: tuple[World, str, Till],
+) -> None:
+    world, proposal_id, _ = asked
+    mine = read_proposal(world.runtime, proposal_id)
+    assert mine is not None
+    world.clock.advance(1)
+    order = sortable(world.clock.now())
+    for number in range(250):
+        other = mine.value.but(proposal_id=f"other-{number}", user_id="eve")
+        listed = IndexKey(keys.listed_proposals("shop"), f"{order}#{other.proposal_id}")
+        partition = keys.proposal_partition(other.proposal_id)
+        put(world.runtime, partition, keys.PROPOSAL, other, if_version=0, listed=listed)
+    assert [each.proposal_id for each in pending_proposals(world.runtime, "ann", "shop")] == [proposal_id]
 
 
 def test_an_action_expires_its_time_after_the_reply_that_asked_for_it(world: World) -> None:

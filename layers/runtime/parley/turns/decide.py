@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Literal
 
 from pydantic import Field
@@ -18,6 +20,9 @@ from parley.turns.calls import read_proposal, settle
 from parley.turns.proposing import open_proposal
 from parley.turns.records import Stored, load, parse, put
 from parley.turns.runtime import Runtime
+
+_PAGE, _PAGES = 100, 20
+"""So much of a project's list is looked through for what one user has to decide."""
 
 DecisionOutcome = Literal["applied", "duplicate", "expired", "superseded", "cancelled"]
 
@@ -125,14 +130,26 @@ def _check_arguments(runtime: Runtime, proposal: Proposal, request: DecisionRequ
 
 
 def pending_proposals(runtime: Runtime, user_id: str, project_id: str, limit: int = 100) -> list[Proposal]:
-    """What waits: of the user's own threads, or of the whole project for an approver. Decided, it is listed no more."""
-    role = projects.require_member(runtime, user_id, project_id)
-    items = runtime.store.query_index(
-        "listed", keys.listed_proposals(project_id), limit=limit, descending=True
-    )
-    found = [parse(runtime, item, Proposal).value for item in items]
+    """What waits, the newest first: of the user's own threads, or of the whole project for an approver."""
+    everyones = projects.require_member(runtime, user_id, project_id) is projects.Role.APPROVER
     now = runtime.clock.now()
-    waiting = [proposal for proposal in found if proposal.expires_at > now]
-    if role is projects.Role.APPROVER:
-        return waiting
-    return [proposal for proposal in waiting if proposal.user_id == user_id]
+    waiting = (
+        proposal
+        for proposal in _listed(runtime, project_id)
+        if proposal.expires_at > now and (everyones or proposal.user_id == user_id)
+    )
+    return list(islice(waiting, limit))
+
+
+def _listed(runtime: Runtime, project_id: str) -> Iterator[Proposal]:
+    """The project's proposals, the newest first, as far as is looked. Decided, one is listed no more."""
+    after = None
+    for _ in range(_PAGES):
+        items = runtime.store.query_index(
+            "listed", keys.listed_proposals(project_id), after=after, limit=_PAGE, descending=True
+        )
+        yield from (parse(runtime, item, Proposal).value for item in items)
+        last = items[-1].listed if len(items) == _PAGE else None
+        if last is None:
+            return
+        after = last.sort

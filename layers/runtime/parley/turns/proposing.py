@@ -42,7 +42,8 @@ def record_proposal(runtime: Runtime, opened: OpenCall, seconds: int) -> Proposa
         expires_at=opened.message.timestamp + seconds,
     )
     partition = keys.proposal_partition(proposal.proposal_id)
-    listed = IndexKey(keys.listed_proposals(proposal.project_id), conversations.sortable(now))
+    order = f"{conversations.sortable(now)}#{proposal.proposal_id}"
+    listed = IndexKey(keys.listed_proposals(proposal.project_id), order)
     try:
         put(runtime, partition, keys.PROPOSAL, proposal, if_version=0, listed=listed)
     except ConditionFailed as failed:
