@@ -195,3 +195,53 @@ def test_a_writer_is_too_late_once_the_answer_that_it_works_for_is_there(world: 
         late.append(an_event("late"))
     assert ids(world) == ["in time", "answer"]
     forget(world)
+
+
+def test_an_end_in_a_subthread_does_not_end_the_turn(world: World) -> None:
+    log = a_log(world)
+    log.append(NewEvent(EventName.TurnFailed, "sub", 1, {}, subthread_id="below"))
+    log.append(an_event("goes on"))
+    log.append(NewEvent(EventName.TurnFailed, "root", 1, {}))
+    with pytest.raises(StaleRun):
+        log.append(an_event("late"))
+    assert ids(world) == ["sub", "goes on", "root"]
+    forget(world)
+
+
+def test_a_reader_may_begin_and_stop_anywhere(world: World) -> None:
+    log = a_log(world)
+    for together in ("abc", "d", "ef"):
+        log.append(*[an_event(name) for name in together])
+    for after in range(7):
+        for limit in range(1, 8):
+            found = events_after(world.runtime, world.conversation(), after, limit)
+            assert [event.seq for event in found] == list(range(after + 1, min(after + limit, 6) + 1))
+    forget(world)
+
+
+def test_a_page_ends_where_it_has_enough_to_carry_but_has_one_event(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = a_log(world)
+    for size in (10, 900, 10, 10, 10):
+        log.append(an_event(text=size * "x"))
+    monkeypatch.setattr("parley.turns.read_events.PAGE_BYTES", 500)
+    pages, after = [], 0
+    while found := events_after(world.runtime, world.conversation(), after, 100):
+        pages.append([event.seq for event in found])
+        after = found[-1].seq
+    assert pages == [[1], [2], [3, 4, 5]]
+    forget(world)
+
+
+def test_a_log_that_has_expired_whole_is_told_to_have_been_there(world: World) -> None:
+    world.work()
+    kept = world.store.query(f"THREAD#{world.thread_id}", "EVENT#", limit=1000)
+    conversation = world.conversation()
+    forget(world)
+    with pytest.raises(Gone) as told:
+        events_after(world.runtime, conversation, 0, 10)
+    assert told.value.details["oldest"] == conversation.last_seq + 1 > 1
+    assert events_after(world.runtime, conversation, conversation.last_seq, 10) == []
+    for item in kept:
+        world.store.put(item, if_version=0)

@@ -1,4 +1,4 @@
-"""Who may wait for events, and what becomes of those for whom there is no room."""
+"""What the server takes: bodies up to a size, and those who wait for events as far as there is room for them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from parley.embedded.server.http import PUT_OFF_RATE, HttpServer
+from parley.embedded.gateway import MAX_BODY
+from parley.embedded.server.http import PUT_OFF_RATE, HttpServer, _body
 from parley.embedded.server.workers import Workers
 
 WORKERS = Workers("test", 1)
@@ -71,3 +72,23 @@ def test_a_wait_that_is_none_goes_to_the_handler_as_it_is(server: HttpServer, wa
     event = {"queryStringParameters": {"wait": wait}}
     assert asyncio.run(server._workers_for(event)) is WORKERS
     assert event["queryStringParameters"]["wait"] == wait
+
+
+def test_a_body_that_says_it_is_too_large_is_not_even_read() -> None:
+    async def receive() -> dict[str, Any]:
+        raise AssertionError
+
+    assert asyncio.run(_body(receive, [(b"content-length", str(MAX_BODY + 1).encode())])) is None
+
+
+@pytest.mark.parametrize(("size", "whole"), [(MAX_BODY // 4, True), (MAX_BODY // 4 + 1, False)])
+def test_a_body_that_does_not_say_its_size_is_read_as_far_as_the_limit(size: int, whole: bool) -> None:
+    parts: list[bytes] = []
+
+    async def receive() -> dict[str, Any]:
+        parts.append(size * b"x")
+        assert len(parts) <= 4
+        return {"type": "http.request", "body": parts[-1], "more_body": not whole or len(parts) < 4}
+
+    assert asyncio.run(_body(receive, [])) == (b"".join(parts) if whole else None)
+    assert len(parts) == 4

@@ -94,6 +94,12 @@ def test_what_was_given_is_not_repeated_for_it_may_be_a_secret() -> None:
     assert "hunter2" not in str(arguments_fault(SCHEMA, given))
 
 
+def test_only_what_is_missing_is_told_to_be() -> None:
+    schema = {"type": "object", "required": ["here", "one", "two"]}
+    words = "Validation failed: one is missing; two is missing"
+    assert arguments_fault(schema, {"here": 1}) == words
+
+
 def test_of_many_faults_five_are_told() -> None:
     schema = {"type": "object", "required": [f"a{n}" for n in range(9)]}
     assert str(arguments_fault(schema, {})).endswith("a4 is missing; and 4 more")
