@@ -23,8 +23,8 @@ NOTED = [
 PLAIN_STATES = ["ReceiveMessage", "BuildPrompt", "PromptReady", "InvokeModel", "ModelReplied", "RecordReply"]
 MIDDLE, LAST = 99, 199
 """Turns that are measured; no multiples of ``turns_per_run``, for a hand-over costs extra."""
-PLAIN_COST = {"store.get": 14, "store.query": 4, "store.items": 3, "store.put": 13, "orchestrator.wake": 1}
-CALL_COST = {"store.get": 27, "store.query": 10, "store.items": 8, "store.put": 23, "orchestrator.wake": 1}
+PLAIN_COST = {"store.get": 12, "store.query": 4, "store.items": 3, "store.put": 13, "orchestrator.wake": 1}
+CALL_COST = {"store.get": 25, "store.query": 10, "store.items": 8, "store.put": 23, "orchestrator.wake": 1}
 """``store.items``: those that the queries found. One put fails: the second model call looks for the end of the log
 where the first had left it, and meets what the function wrote."""
 
@@ -40,7 +40,7 @@ def say(system: System, thread: str, text: str) -> None:
     """A turn without HTTP."""
     turns = system.aggregate(thread).turns
     accept_message.continue_thread(system.runtime, "dev", system.project, thread, NewMessage(message=text))
-    system.rest(thread, turns=turns + 1)
+    system.come_to_rest(thread, turns=turns + 1)
 
 
 def states(system: System, thread: str) -> list[str]:

@@ -116,6 +116,11 @@ class System(Client):
 
     def rest(self, thread: str, *, turns: int | None = None, moving: float = 0.0) -> Any:
         """Wait until nothing is left to do in the thread (and ``turns`` turns are done); its status."""
+        self.come_to_rest(thread, turns=turns, moving=moving)
+        return self.status(thread)
+
+    def come_to_rest(self, thread: str, *, turns: int | None = None, moving: float = 0.0) -> None:
+        """The same, and nothing is read of the thread."""
 
         def at_rest() -> bool:
             conversation = self.aggregate(thread)
@@ -125,7 +130,6 @@ class System(Client):
             return idle and not conversation.inbox and turns in (None, conversation.turns)
 
         self.wait_until(at_rest, f"{thread} is at rest after {turns} turns", moving=moving)
-        return self.status(thread)
 
     def pending(self, thread: str, count: int = 1) -> list[dict[str, Any]]:
         """Wait until so many proposals of the thread wait for a decision; they, in the order they came."""
