@@ -69,7 +69,7 @@ function turnedAway(session, error) {
 
 // The organisation's tokens are renewed before they end.
 async function freshen(session) {
-  const { keepFresh } = await import("./signin.js");
+  const { keepFresh } = await import("./oidc.js");
   stopRenewing = keepFresh(config, session.token, (token) => {
     session.token = token;
     if (shell?.session !== session) return;

@@ -15,7 +15,7 @@ export class SignIn {
   // A token, if the browser comes back from the organisation's sign-in.
   async returned(config) {
     try {
-      const { finish } = await import("./signin.js");
+      const { finish } = await import("./oidc.js");
       return await finish(config);
     } catch (error) {
       this.failure = `The sign-in did not work: ${error.message}`;
@@ -70,7 +70,7 @@ export class SignIn {
   organisation(config) {
     const act = async () => {
       try {
-        const { start } = await import("./signin.js");
+        const { start } = await import("./oidc.js");
         await start(config);
       } catch (error) {
         this.error.textContent = `The sign-in cannot be reached: ${error.message}`;
