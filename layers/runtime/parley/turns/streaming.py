@@ -166,13 +166,10 @@ class Streamer:
         self._offset += len(text)
 
     def _arguments(self, call_id: str, text: str) -> None:
-        for waiting in reversed(self._waiting):
-            same = waiting.data.get("tool_call_id") == call_id
-            if same and waiting.event is EventName.FunctionArgumentsChunk:
+        for waiting in self._waiting:
+            if waiting.event is EventName.FunctionArgumentsChunk and waiting.data["tool_call_id"] == call_id:
                 waiting.data["text"] += text
                 return
-            if same:
-                break
         self._add(EventName.FunctionArgumentsChunk, None, tool_call_id=call_id, text=text)
 
     def _add(self, name: EventName, event_id: str | None, /, **data: Any) -> None:
