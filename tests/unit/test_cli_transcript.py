@@ -36,6 +36,24 @@ def test_calls_show_their_arguments_and_results():
     ) == ['       → f(n=1, s="é")', "       ✓ two", "         lines", "       ✗ no"]
 
 
+def test_results_of_several_calls_say_whose_they_are():
+    calls = [("a", "f", {"n": 1}), ("b", "f", {"n": 2}), ("c", "g", {})]
+    assert shown(
+        *(event(1, "ToolCall", tool_call_id=one, name=name, arguments=given) for one, name, given in calls),
+        event(2, "ToolResponse", tool_call_id="c", name="g", content="three", ok=True),
+        event(3, "ToolResponse", tool_call_id="b", name="f", content="two", ok=True),
+        event(4, "ToolResponse", tool_call_id="a", name="f", content="one", ok=False),
+        event(5, "ToolCall", tool_call_id="d", name="h", arguments={}),
+        event(6, "ToolResponse", tool_call_id="d", name="h", content="four", ok=True),
+    )[3:] == [
+        "       ✓ g: three",
+        "       ✓ f(n=2): two",
+        "       ✗ f(n=1): one",
+        "       → h()",
+        "       ✓ four",
+    ]
+
+
 def test_a_subagent_stands_below_the_call_that_opened_it():
     inside = {"subthread": "s", "parent": "t-1"}
     assert shown(

@@ -15,6 +15,7 @@ from parley.cli.terminal import Terminal, clean, shortened
 
 _LABEL = 7
 _ARGUMENTS = 160
+_BRIEF = 40
 _RESULT = 400
 
 
@@ -26,6 +27,30 @@ class _Message:
         self.indent = indent
         self.text = ""
         self.shown = 0
+
+
+class _Batch:
+    """The calls of one reply: several are answered in any order, so each result says whose it is."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, tuple[str, str]] = {}
+        self._open: set[str] = set()
+
+    def add(self, call_id: str, name: str, arguments: str) -> None:
+        """A call; the first one behind the last result begins a new reply."""
+        if not self._open:
+            self._calls.clear()
+        self._open.add(call_id)
+        self._calls[call_id] = (name, arguments)
+
+    def answered(self, call_id: str) -> str:
+        """What its result begins with."""
+        self._open.discard(call_id)
+        name, arguments = self._calls.get(call_id, ("", ""))
+        if not name or len(self._calls) == 1:
+            return ""
+        alike = sum(other == name for other, _ in self._calls.values())
+        return f"{name}({shortened(arguments, _BRIEF)}): " if alike > 1 else f"{name}: "
 
 
 class Transcript:
@@ -41,6 +66,7 @@ class Transcript:
         self._own: set[str] = set()
         self._proposed: dict[str, dict[str, Any]] = {}
         self._rejections: dict[str, str] = {}
+        self._batches: dict[str, _Batch] = {}
         self._showers: dict[str, Callable[[Event, dict[str, Any]], None]] = {
             "UserMessage": self._user_message,
             "StreamMessageChunk": self._chunk,
@@ -134,8 +160,10 @@ class Transcript:
 
     def _tool_call(self, event: Event, data: dict[str, Any]) -> None:
         arguments = data.get("arguments") or {}
-        call = f"→ {data['name']}({_listed(arguments)})"
-        self.line(call, indent=self.depth(event), style="cyan")
+        listed = _listed(arguments)
+        batch = self._batches.setdefault(event.get("subthread_id") or "", _Batch())
+        batch.add(data["tool_call_id"], data["name"], listed)
+        self.line(f"→ {data['name']}({listed})", indent=self.depth(event), style="cyan")
 
     def _tool_response(self, event: Event, data: dict[str, Any]) -> None:
         ok = data.get("ok", True)
@@ -144,7 +172,9 @@ class Transcript:
             reason = (data.get("additional_data") or {}).get("reason")
             content = f"{rejected}: {reason}" if reason else rejected
         mark, style = ("✓", "green") if ok else ("✗", "red")
-        self.line(f"{mark} {content}", indent=self.depth(event), style=style)
+        batch = self._batches.get(event.get("subthread_id") or "")
+        whose = batch.answered(data["tool_call_id"]) if batch else ""
+        self.line(f"{mark} {whose}{content}", indent=self.depth(event), style=style)
 
     def _subthread(self, event: Event, data: dict[str, Any]) -> None:
         # The event belongs to the parent; what follows in the subthread is one step deeper.
