@@ -1,4 +1,4 @@
-"""Plain conversations: the reference run, the chain of runs, the mailbox, the end."""
+"""Plain conversations: the reference run, the chain of runs, the inbox, the end."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def test_a_call_that_cannot_even_be_failed_fails_the_turn() -> None:
     assert caught(MACHINE["States"]["HandleToolCalls"]) == {"States.ALL": "FailTurn"}
 
 
-def test_a_lost_mailbox_fails_the_execution_so_that_repair_sees_it() -> None:
+def test_a_lost_inbox_fails_the_execution_so_that_repair_sees_it() -> None:
     assert MACHINE["States"]["RunLost"]["Type"] == "Fail"
 
 

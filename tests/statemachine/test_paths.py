@@ -228,7 +228,7 @@ WAYS = {
         [*BEGIN, *MODEL, "HandleToolCalls", "BuildPrompt", "StaleRun"],
         {0: ["CallKind", "RunTool", "CallAbandoned"]},
     ),
-    "a mailbox that cannot be read": Way(
+    "an inbox that cannot be read": Way(
         {**PLAIN, "ReceiveMessage": ["ValueError"]}, [*BEGIN, "RunLost"], status=FAILED
     ),
     "a turn that cannot even be failed": Way(
@@ -276,7 +276,7 @@ def test_a_model_call_is_tried_again_and_told_so(backend: Embedded | Moto, error
     ]
 
 
-def test_a_mailbox_is_tried_again_with_a_token_that_still_works(backend: Embedded | Moto) -> None:
+def test_an_inbox_is_tried_again_with_a_token_that_still_works(backend: Embedded | Moto) -> None:
     outcome = run(backend, {**PLAIN, "ReceiveMessage": ["StoreUnavailable", WAKE]}, 3600)
     assert outcome.status is SUCCEEDED
     assert outcome.calls[:2] == [("ReceiveMessage", 0), ("ReceiveMessage", 1)]

@@ -97,7 +97,7 @@ def test_a_predefined_message_is_another_than_one_of_its_name() -> None:
     assert fingerprint_of("welcome", None) != fingerprint_of(None, "welcome")
 
 
-def test_a_full_mailbox_refuses_a_message_and_keeps_nothing_of_it(world: World) -> None:
+def test_a_full_inbox_refuses_a_message_and_keeps_nothing_of_it(world: World) -> None:
     for number in range(QUEUE_LIMIT):
         accept(world, f"talk {number + 1}", client_message_id=f"q{number}")
     with pytest.raises(TooManyQueued):

@@ -95,7 +95,7 @@ def test_a_message_that_is_claimed_or_queued_already_changes_nothing(message_id:
     assert accepted(thread, message_id) is thread
 
 
-def test_the_mailbox_takes_twenty_messages_and_then_refuses_the_next() -> None:
+def test_the_inbox_takes_twenty_messages_and_then_refuses_the_next() -> None:
     thread = in_a_turn()
     for number in range(QUEUE_LIMIT):
         thread = accepted(thread, f"q{number}")
@@ -103,7 +103,7 @@ def test_the_mailbox_takes_twenty_messages_and_then_refuses_the_next() -> None:
         accepted(thread, "one more")
 
 
-def test_a_full_mailbox_still_knows_a_repeated_message() -> None:
+def test_a_full_inbox_still_knows_a_repeated_message() -> None:
     thread = in_a_turn()
     for number in range(QUEUE_LIMIT):
         thread = accepted(thread, f"q{number}")
@@ -141,7 +141,7 @@ def test_receive_hands_out_the_oldest_waiting_message() -> None:
     assert thread.phase is Phase.THINKING
 
 
-def test_receive_on_an_empty_mailbox_parks_with_the_token() -> None:
+def test_receive_on_an_empty_inbox_parks_with_the_token() -> None:
     thread = received(finished(in_a_turn()), "park")
     assert thread.run.status is RunStatus.PARKED
     assert thread.run.token == "park"

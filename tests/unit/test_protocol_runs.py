@@ -54,7 +54,7 @@ def test_a_run_does_not_hand_over_in_the_middle_of_a_turn() -> None:
     assert not should_hand_over(thread)
 
 
-def test_handing_over_leaves_the_mailbox_where_it_is() -> None:
+def test_handing_over_leaves_the_inbox_where_it_is() -> None:
     thread = finished(accepted(in_a_turn(), "m2"))
     next_run = hand_over(thread, thread.run_id, RunTerms(5, 50), NOW + 1)
     assert next_run.run_id == RunId("thread", 2, 1)

@@ -108,7 +108,7 @@ def test_the_message_that_ends_the_conversation_cannot_be_cancelled() -> None:
     assert cancel(before, now=NOW).cancelled
 
 
-def test_a_mailbox_is_read_by_the_latest_task_only() -> None:
+def test_an_inbox_is_read_by_the_latest_task_only() -> None:
     thread = finished(in_a_turn())
     late = receive(thread, thread.run_id, "later", "2026-11-30T19:00:00.000Z#001")
     for order in ("2026-11-30T19:00:00.000Z#000", "2026-11-30T18:59:59.999Z#006"):

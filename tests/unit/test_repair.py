@@ -26,7 +26,7 @@ def test_a_thread_that_cannot_be_repaired_hides_no_other(world: World) -> None:
     world.store.delete(broken.partition, broken.sort)
 
 
-def test_an_idle_run_that_cannot_read_its_mailbox_is_not_started_at_once_for_ever(
+def test_an_idle_run_that_cannot_read_its_inbox_is_not_started_at_once_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     world = World()

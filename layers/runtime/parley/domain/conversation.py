@@ -16,7 +16,7 @@ from parley.domain.proposals import Outcome
 from parley.domain.values import Value
 
 QUEUE_LIMIT = 20
-"""Messages that may wait in a thread's mailbox."""
+"""Messages that may wait in a thread's inbox."""
 SUMMARY_LIMIT = 2000
 """Characters of the rolling summary."""
 CALLS_PER_RUN = 500
@@ -66,7 +66,7 @@ class Run(Value):
     """The current run.
 
     ``message_id`` is the claimed message, from claim to the end of its turn; ``deaths`` counts the executions
-    that died on it. ``order`` is that of the task that read the mailbox last: an older one changes nothing.
+    that died on it. ``order`` is that of the task that read the inbox last: an older one changes nothing.
     Until ``paused_until`` (epoch seconds) a task of it does nothing but wait for a provider.
     """
 

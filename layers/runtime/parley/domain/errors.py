@@ -76,7 +76,7 @@ class TooLarge(Refusal):
 
 
 class TooManyQueued(Refusal):
-    """The thread's mailbox is full."""
+    """The thread's inbox is full."""
 
     status = 429
 

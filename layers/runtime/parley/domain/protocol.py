@@ -109,7 +109,7 @@ def receive(conversation: Conversation, run_id: RunId, token: str, order: str = 
     """
     require_run(conversation, run_id)
     if order < conversation.run.order:
-        raise StaleRun("a later task reads the mailbox of this run")
+        raise StaleRun("a later task reads the inbox of this run")
     claimed = _claim(conversation)
     if claimed.run.message_id:
         return claimed.but(run=claimed.run.but(status=RunStatus.RUNNING, token=None, order=order))

@@ -86,7 +86,7 @@ def start_thread(
 def continue_thread(
     runtime: Runtime, user_id: str, project_id: str, thread_id: str, message: NewMessage
 ) -> MessageAccepted:
-    """Queue a message in the thread's mailbox and wake the run that waits for it, or start the next one."""
+    """Queue a message in the thread's inbox and wake the run that waits for it, or start the next one."""
     stored = projects.require_thread(runtime, user_id, project_id, thread_id)
     _require_one_content(message)
     if message.predefined_message is not None:
@@ -137,7 +137,7 @@ def _queue(
 def _queued(
     runtime: Runtime, conversation: Conversation, message_id: str, message: NewMessage
 ) -> Conversation:
-    """The conversation with the message in its mailbox. Raises what ``accept`` raises, and ``run_closed``."""
+    """The conversation with the message in its inbox. Raises what ``accept`` raises, and ``run_closed``."""
     if message_id == conversation.run.message_id or message_id in conversation.inbox:
         return conversation
     _require_open_run(conversation, message.generation)

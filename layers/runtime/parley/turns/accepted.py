@@ -1,4 +1,4 @@
-"""Accepted messages: the body while it waits in the mailbox, a small marker once it was applied."""
+"""Accepted messages: the body while it waits in the inbox, a small marker once it was applied."""
 
 from __future__ import annotations
 

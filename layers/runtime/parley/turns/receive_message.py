@@ -1,4 +1,4 @@
-"""ReceiveMessage: hand out the next message of the mailbox, or park until one comes."""
+"""ReceiveMessage: hand out the next message of the inbox, or park until one comes."""
 
 from __future__ import annotations
 

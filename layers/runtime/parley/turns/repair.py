@@ -103,7 +103,7 @@ def _due_in(runtime: Runtime, shard: str, until: str) -> Iterator[Item]:
 def repair_execution(runtime: Runtime, name: str, done: Repaired | None = None) -> Repaired:
     """Look at the thread of an execution that ended badly; nested ones are their parents' business.
 
-    A run that dies again and again, even of failing its turn or of reading its mailbox, would be started at once
+    A run that dies again and again, even of failing its turn or of reading its inbox, would be started at once
     for ever: it is left to the next pass that finds it due, or to the next message.
     """
     done = Repaired() if done is None else done

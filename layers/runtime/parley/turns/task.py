@@ -103,7 +103,7 @@ class Task(Value):
 
     @property
     def order(self) -> str:
-        """Sorts the tasks that read one mailbox, or wait for one decision: entries of the state, then tries."""
+        """Sorts the tasks that read one inbox, or wait for one decision: entries of the state, then tries."""
         return f"{self.entered_at}#{self.retry_count:03d}"
 
     @property
