@@ -59,6 +59,7 @@ class Chat {
 
   unmount() {
     this.following.close();
+    this.narrator.close();
     this.outbox.onChange = this.outbox.onSent = () => {};
     this.timeline.close();
     this.pictures.close();

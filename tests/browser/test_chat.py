@@ -248,4 +248,5 @@ def test_a_phone_shows_everything_within_its_width(page: Page, server: Server) -
     page.get_by_role("button", name="Menu").click()
     page.get_by_role("link", name="New conversation").click()
     expect(page.get_by_role("heading", name="What can I do for you?")).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Best sellers")).to_be_in_viewport()
     expect(page.get_by_role("link", name="New conversation")).to_be_hidden()

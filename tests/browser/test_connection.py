@@ -199,3 +199,27 @@ def test_a_message_that_could_not_be_sent_for_long_goes_out_when_the_connection_
     expect(page.locator("#log .mine")).to_have_count(1)
     assert "#/chat/" in page.url
     at_rest(page)
+
+
+def test_what_could_not_be_read_is_read_once_the_server_answers_again(page: Page, server: Server) -> None:
+    begin(page, server)
+    write(page, "Hello")
+    said(page, "Hello")
+    page.get_by_role("link", name="New conversation").click()
+    expect(page.locator(".welcome")).to_be_visible()
+    page.context.set_offline(True)
+    page.locator(".threads a").click()
+    expect(page.get_by_role("heading", name="This conversation could not be read")).to_be_visible()
+    page.context.set_offline(False)
+    said(page, "Hello")
+    expect(page.locator("#notices")).to_be_empty()
+
+
+def test_a_page_that_is_opened_while_the_server_is_away_waits_for_it(page: Page, server: Server) -> None:
+    page.route("**/api/**", lambda route: route.abort())
+    page.reload()
+    expect(page.get_by_role("heading", name="No answer")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached")
+    page.unroute_all()
+    page.get_by_role("button", name="Try again now").click()
+    expect(page.locator(".welcome")).to_be_visible()

@@ -118,3 +118,39 @@ def test_the_usual_way_through_the_machine_leads_downwards(modules: Page) -> Non
     back = {(edge["from"], edge["to"]) for edge in plan["edges"] if edge["kind"] == "back"}
     assert ("TurnDone", "ReceiveMessage") in back
     assert ("HandleToolCalls", "BuildPrompt") in back
+
+
+def test_of_many_turns_the_last_and_those_that_failed_are_open(modules: Page) -> None:
+    failed = {"outcome": "failed", "error": "States.TaskFailed"}
+    part = run(
+        *(visit("BuildPrompt", at, at + 1, turn=at, **(failed if at == 3 else {})) for at in range(1, 9))
+    )
+    open_turns = (
+        "(() => { const line = m.timeline(given[0], { opened: new Map(), every: false, now: 9 });"
+        " return [...line.querySelectorAll('[aria-expanded=true].turn-head')].map((turn) => turn.innerText); })()"
+    )
+    assert ask(modules, "timeline", open_turns, part) == ["Turn 3", "Turn 8"]
+    few = {**part, "states": part["states"][:4]}
+    assert len(ask(modules, "timeline", open_turns, few)) == 4
+
+
+def test_long_code_grows_without_being_made_anew(modules: Page) -> None:
+    grown = modules.evaluate(
+        """async () => {
+          const { Code } = await import("/code.js");
+          const lines = Array.from({ length: 450 }, (_, number) => `line ${number}\\n`);
+          const code = new Code({ text: lines[0], lang: "py" });
+          const [first] = code.code.children;
+          for (let count = 2; count <= lines.length; count += 7) {
+            code.becomes({ text: lines.slice(0, count).join(""), lang: "py" });
+          }
+          const other = new Code({ text: code.text, lang: "py" });
+          return {
+            whole: code.code.textContent === code.text,
+            same: code.code.innerHTML === other.code.innerHTML,
+            kept: code.code.firstElementChild === first && first.textContent.split("\\n").length === 101,
+            refused: code.becomes({ text: "something else", lang: "py" }),
+          };
+        }"""
+    )
+    assert grown == {"whole": True, "same": True, "kept": True, "refused": False}

@@ -76,6 +76,10 @@ def test_a_text_file_is_edited(page: Page, server: Server) -> None:
     page.get_by_role("link", name="docs/plan.md").click()
     page.get_by_role("button", name="Edit").click()
     page.get_by_label("Content of docs/plan.md").fill("# Another plan\n\n✓ ok")
+    # Whoever looks something up meanwhile loses nothing.
+    page.get_by_role("link", name="Knowledge").click()
+    page.go_back()
+    expect(page.get_by_label("Content of docs/plan.md")).to_have_value("# Another plan\n\n✓ ok")
     page.get_by_role("button", name="Save").click()
     expect(page.locator("pre.content")).to_contain_text("✓ ok")
     assert content_of(server, "files/docs/plan.md") == "# Another plan\n\n✓ ok"

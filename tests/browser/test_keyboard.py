@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Server
-from tests.browser.pages import at_rest, begin, card, put_slow, said, write
+from tests.browser.pages import at_rest, begin, card, put_agent, put_slow, said, write
 
 
 def press_until_focused(page: Page, key: str, name: str, role: str = "button") -> None:
@@ -104,6 +104,23 @@ def test_a_screen_reader_hears_whole_replies_and_questions_and_no_pieces(page: P
     said(page, "one two three four five")
     expect(page.locator("#announcer")).to_contain_text("How can I help?")
     assert page.evaluate("window.heard.length") == 1
+    # What happens at once is said at once, and does not cut off what was said before.
+    top = {"name": "getTopProducts", "implementation": {"kind": "class", "class_name": "getTopProducts"}}
+    calls = [{"name": "getTopProducts", "arguments": {"limit": limit}} for limit in range(1, 9)]
+    put_agent(
+        server, "busy", functions=[top], settings={"script": [{"tool_calls": calls}, {"text": "Done."}]}
+    )
+    begin(page, server, "busy")
+    write(page, "go")
+    said(page, "Done.")
+    expect(page.locator("#announcer")).to_contain_text("busy: Done.")
+    heard = page.evaluate("window.heard.slice(1)")
+    assert "Calls Get top products, 8 times" in " ".join(heard)
+    assert len(heard) <= 3
+    # So many results are within the calls' folds.
+    expect(page.locator("#log .table:visible")).to_have_count(0)
+    page.locator(".call > summary").nth(2).click()
+    expect(page.locator("#log .table:visible tbody tr")).to_have_count(3)
     begin(page, server)
     write(page, "Please refund order A-1003")
     expect(page.locator("#announcer")).to_contain_text("Needs your approval: Refund the whole amount")

@@ -222,3 +222,9 @@ def test_code_within_a_list_or_a_quotation_is_code_that_can_be_copied(page: Page
         expect(block.locator("code")).to_have_text(words)
         expect(block.get_by_role("button", name="Copy this code")).to_be_visible()
     expect(page.locator(".prose li figcaption")).to_contain_text("sh")
+    # As it is over plain http on another machine than one's own.
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    page.locator(".prose li").get_by_role("button", name="Copy this code").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_focused()
+    page.get_by_role("textbox", name="Message").press("Control+v")
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("ls <b>")

@@ -23,8 +23,8 @@ SHOW = """async ({ frames, pages }) => {
     for (const events of pages.older) conversation.applyOlder(events);
     for (const event of pages.first) conversation.apply(event);
     for (const frame of frames) for (const event of sequence.take(frame)) conversation.apply(event);
-    const plain = ({ kind, id, text, name, arguments: given, status, response, proposal, items, ended }) =>
-        ({ kind, id, text, name, given, status, response, ended,
+    const plain = ({ kind, id, text, name, arguments: given, status, response, proposal, items, ended, over }) =>
+        ({ kind, id, text, name, given, status, response, ended, over,
            outcome: proposal?.outcome, items: items?.map(plain) });
     return JSON.stringify({
         turns: conversation.order.map((number) => {
@@ -212,3 +212,28 @@ def test_a_streamed_markdown_text_ends_as_if_it_had_come_at_once(modules: Page) 
         assert streamed == whole
 
     holds()
+
+
+@pytest.mark.parametrize(("ending", "word"), [("TurnFailed", "failed"), ("TurnCancelled", "stopped")])
+def test_a_subagent_that_has_ended_without_a_reply_is_no_longer_at_work(
+    modules: Page, ending: str, word: str
+) -> None:
+    def event(kind: str, subthread: str | None = None, **data: Any) -> Event:
+        return {"event": kind, "turn": 1, "at": 1, "subthread_id": subthread, "data": data}
+
+    events = [
+        event("UserMessage", message_id="m", content="go"),
+        event("ToolCall", tool_call_id="outer", name="ask", arguments={}),
+        event("AgentSubthreadStart", tool_call_id="outer", subthread_id="s", agent_id="a"),
+        event("ToolCall", "s", tool_call_id="inner", name="do", arguments={}),
+        event(ending, "s", type="x", message="No."),
+    ]
+    frames = [{**each, "seq": seq} for seq, each in enumerate(events, start=1)]
+    (turn,) = shown(modules, frames)["turns"]
+    call = turn["items"][1]
+    assert (turn["status"], call["status"], call["over"]) == ("open", "running", word)
+    assert call["items"][0]["status"] == "stopped"
+    told = {"stopped": "Stopped. It may have acted before."} if word == "stopped" else {}
+    answer = event("ToolResponse", tool_call_id="outer", content="x", ok=False, additional_data=told)
+    (turn,) = shown(modules, [*frames, {**answer, "seq": 6}])["turns"]
+    assert turn["items"][1]["status"] == word

@@ -142,3 +142,13 @@ def test_a_project_that_is_not_there_says_so_and_keeps_the_token(page: Page, ser
     page.get_by_label("Project").fill("demo")
     page.get_by_role("button", name="Try again").click()
     expect(page.locator(".welcome")).to_be_visible()
+
+
+def test_whose_sign_in_has_ended_goes_on_once_they_sign_in_in_another_tab(page: Page, server: Server) -> None:
+    begin(page, server)
+    page.route("**/api/**", lambda route: route.fulfill(status=401, json={"message": "Unauthorized"}))
+    page.get_by_role("link", name="Waiting for approval").click()
+    expect(page.get_by_role("alert")).to_contain_text("Your sign-in has ended")
+    page.unroute_all()
+    page.context.new_page().goto(server.link)
+    expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()

@@ -5,6 +5,8 @@ import { detail } from "./states.js";
 import { callsOf, condition, groups, nestedRun, passes, scale, seconds, span, waits } from "./trace.js";
 
 const SVG = "http://www.w3.org/2000/svg";
+// As many turns are all open at first.
+const FEW = 5;
 const WORDS = { timed_out: "timed out", aborted: "stopped" };
 const BETWEEN = { ReceiveMessage: "Waited for a message", ContinueAsNew: "Handed over", CloseRun: "Closed for inactivity" };
 
@@ -43,11 +45,30 @@ export function timeline(run, { opened, promptOf, every, now }) {
       element("ol", { class: "rows" }, ...draw(nested, nested.states, key).rows),
     );
   };
-  const sections = groups(run.states).map((group, index) => {
-    const { rows, cut } = draw(run, group.states, String(index));
-    return rows.length ? section(run, group, rows, cut, now) : null;
+  const parts = groups(run.states);
+  const turns = parts.filter(({ turn }) => turn !== null);
+  const many = turns.length > FEW;
+  const sections = parts.map((group, index) => {
+    const states = () => draw(run, group.states, String(index));
+    if (group.turn === null) return many && !every && over(group) ? null : between(states().rows);
+    const key = `turn-${index}`;
+    const open = opened.get(key) ?? (!many || group === turns.at(-1) || group.states.some(failed));
+    return section(run, group, { key, open, states, keep: (is) => opened.set(key, is) }, now);
   });
   return element("div", { class: "run-line" }, ...sections);
+}
+
+// Whether a wait between two turns has nothing to tell any more.
+function over({ states }) {
+  return states.every((state) => passes(state) || (state.name === "ReceiveMessage" && condition(state) === "done"));
+}
+
+function failed(state) {
+  return ["failed", "timed_out"].includes(condition(state));
+}
+
+function between(rows) {
+  return rows.length ? element("section", { class: "between" }, element("ol", { class: "rows" }, ...rows)) : null;
 }
 
 // What was open stays as it is, folds and scrolling included, unless there is something new to show.
@@ -60,25 +81,42 @@ function inside(opened, key, part, state, promptOf) {
   return node;
 }
 
-function section(run, group, rows, cut, now) {
-  const list = element("ol", { class: "rows" }, ...rows);
-  if (group.turn === null) return element("section", { class: "between" }, list);
+// A turn; of many only the last and those in which something failed are open at first.
+function section(run, group, { key, open, states, keep }, now) {
   const asked = run.asked.find((entry) => entry.turn === group.turn);
   const begun = group.states[0].entered_at;
   const took = (group.states.at(-1).exited_at ?? now) - begun;
+  const body = element("div", { id: key });
+  const show = (is) => {
+    toggle.setAttribute("aria-expanded", String(is));
+    body.replaceChildren(...(is ? inTime(states()) : []));
+  };
+  const act = () => {
+    const is = toggle.getAttribute("aria-expanded") !== "true";
+    keep(is);
+    show(is);
+  };
+  const props = { type: "button", class: "turn-head", "aria-controls": key, "data-key": key, onclick: act };
+  const toggle = element("button", props, icon("chevron"), `Turn ${group.turn}`);
+  show(open);
   return element(
     "section",
     { class: "run-turn", "aria-label": `Turn ${group.turn}` },
     element(
       "header",
       {},
-      element("h3", {}, `Turn ${group.turn}`),
+      element("h3", {}, toggle),
       element("span", { class: "faint quote", title: asked?.content }, asked?.content ?? ""),
+      group.states.some(failed) ? element("span", { class: "state failed" }, "failed") : null,
       element("span", { class: "faint when", title: clock(begun) }, `${ago(begun, now)} · ${long(took)}`),
     ),
-    list,
-    cut ? element("p", { class: "faint cut" }, "Long waits are drawn shorter than they were; the times are exact.") : null,
+    body,
   );
+}
+
+function inTime({ rows, cut }) {
+  const words = "Long waits are drawn shorter than they were; the times are exact.";
+  return [element("ol", { class: "rows" }, ...rows), cut ? element("p", { class: "faint cut" }, words) : ""];
 }
 
 function head(part, state, key, drawn, now, open) {
