@@ -12,6 +12,7 @@ import on_task.run_tool
 from parley.tools.function import agent_function
 from parley.turns.calls import EXPIRY_MARGIN, REFUSALS
 from parley.turns.projects import Role
+from tests.support.backends import ONLY_EMBEDDED
 from tests.support.soundness import CALL, PLAIN, REPLY, assert_sound, named, story, told
 from tests.support.systems import Note, System
 
@@ -66,6 +67,7 @@ def test_an_approved_action_runs_once_under_the_proposals_id(system: System) -> 
     assert [message["content"] for message in shown] == ["Note milk?"]
 
 
+@ONLY_EMBEDDED
 def test_a_declined_action_does_not_run_and_the_model_is_told_why(system: System) -> None:
     thread, proposal = ask(system)
     decided = system.decide(proposal, False, reason="We have milk.", arguments={"text": "ignored"})
@@ -172,6 +174,7 @@ def test_a_second_decision_changes_nothing_and_is_told_what_stands(system: Syste
     assert len(notes(system)) == first
 
 
+@ONLY_EMBEDDED
 def test_only_who_asked_and_the_approvers_see_and_decide_an_action(system: System) -> None:
     system.member("colleague")
     system.member("approver", Role.APPROVER)
@@ -198,6 +201,7 @@ def test_only_who_asked_and_the_approvers_see_and_decide_an_action(system: Syste
     assert named(assert_sound(system, thread), "ActionConfirmed")[0]["reviewer"] == "approver"
 
 
+@ONLY_EMBEDDED
 def test_edited_arguments_are_checked_run_and_kept_beside_the_proposed_ones(system: System) -> None:
     thread, proposal = ask(system)
     path = f"/confirmations/{proposal['proposal_id']}"

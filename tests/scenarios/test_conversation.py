@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.backends import ONLY_EMBEDDED
 from tests.support.soundness import CALL, PLAIN, REPLY, assert_sound, named, story
 from tests.support.systems import HELD, System
 
@@ -127,6 +128,7 @@ def test_a_repeated_post_finds_the_first_message_queued_applied_or_answered(syst
     ]
 
 
+@ONLY_EMBEDDED
 def test_another_body_under_the_same_client_id_is_refused(system: System) -> None:
     system.agent()
     chat = system.of_project("/agents/talker/chat")
@@ -139,6 +141,7 @@ def test_another_body_under_the_same_client_id_is_refused(system: System) -> Non
     assert_sound(system, thread)
 
 
+@ONLY_EMBEDDED
 def test_the_twenty_first_queued_message_is_refused_and_the_others_are_answered(system: System) -> None:
     system.agent(script=[{"when": "first", "text": "One.", **THINK}], turns_per_run=50)
     thread = system.start("first", "talker")
@@ -214,6 +217,7 @@ def test_the_end_command_waits_for_the_messages_before_it(system: System, first:
     assert story(events) == [*([] if first else PLAIN * 2), "ConversationCompleted"]
 
 
+@ONLY_EMBEDDED
 def test_ids_of_any_form_are_not_found_rather_than_an_error(system: System) -> None:
     for name in ("é" * 200, "x" * 200, "a b", "%00"):
         for path in (f"/agents/{name}", f"/chat-threads/{name}"):

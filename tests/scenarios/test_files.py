@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from parley.domain.agents import AgentFunction, ClassFunction
+from tests.support.backends import ONLY_EMBEDDED
 from tests.support.soundness import assert_sound, named, prompts, story, told
 from tests.support.systems import System
 
@@ -97,6 +98,7 @@ def test_files_are_for_members_of_the_project_only(system: System) -> None:
     assert system.get(path)["content"] == "secret"
 
 
+@ONLY_EMBEDDED
 def test_an_agent_sees_the_files_and_reads_them(system: System) -> None:
     put(system, "docs/plan.md", content="Ship it on Friday.")
     put(system, "README.md", content="Read me.")
@@ -114,7 +116,9 @@ def test_an_agent_sees_the_files_and_reads_them(system: System) -> None:
     assert [tool.name for tool in first.tools] == ["listFiles", "readFile", "writeFile"]
 
 
-@pytest.mark.parametrize("approved", [True, False])
+@pytest.mark.parametrize(
+    ("system", "approved"), [("embedded", True), ("embedded", False), ("aws", True)], indirect=["system"]
+)
 def test_a_file_is_written_once_a_person_has_agreed(system: System, approved: bool) -> None:
     script = [
         {"tool_calls": [call("writeFile", path="notes.md", content="milk, eggs")]},

@@ -8,6 +8,7 @@ from typing import Any
 from parley.domain.agents import AgentFunction, SubagentFunction
 from parley.tools.function import agent_function
 from parley.turns.invoke_model import NO_FINAL_ANSWER
+from tests.support.backends import ONLY_EMBEDDED
 from tests.support.soundness import CALL, PLAIN, REPLY, assert_sound, named, prompts, story, told
 from tests.support.systems import HELD, Note, System
 
@@ -27,6 +28,7 @@ def hand_over(name: str, to: str, **fields: Any) -> AgentFunction:
     return AgentFunction(name=name, implementation=implementation, **facts)
 
 
+@ONLY_EMBEDDED
 def test_a_simple_function_answers_with_text_and_a_table(system: System) -> None:
     system.open_shop()
     thread = system.start("Show me the top 3 products")
@@ -45,6 +47,7 @@ def test_a_simple_function_answers_with_text_and_a_table(system: System) -> None
     assert named(events, "MessageEnd")[-1]["finish_reason"] == "stop"
 
 
+@ONLY_EMBEDDED
 def test_calls_that_cannot_succeed_are_answered_so_and_the_turn_goes_on(system: System) -> None:
     calls = [
         call("note", {"text": ""}),

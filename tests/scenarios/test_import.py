@@ -14,6 +14,7 @@ from parley.domain.conversation import RunStatus
 from parley.domain.errors import Conflict, NotFound, StoreUnavailable
 from parley.turns.import_session import SessionImported, import_session
 from parley.turns.ports import Item
+from tests.support.backends import ONLY_EMBEDDED
 from tests.support.served import served
 from tests.support.systems import System
 
@@ -87,6 +88,7 @@ def test_an_imported_thread_goes_on_with_its_history(system: System) -> None:
     assert prompt["messages"][1]["tool_calls"][0]["arguments"] == {"text": "milk"}
 
 
+@ONLY_EMBEDDED
 def test_people_see_everything_but_what_no_person_wrote(system: System) -> None:
     system.agent()
     thread = imported(system).thread_id
@@ -103,6 +105,7 @@ def test_people_see_everything_but_what_no_person_wrote(system: System) -> None:
     assert [message["timestamp"] for message in messages[:2]] == [1_700_000_000, 1_700_000_001]
 
 
+@ONLY_EMBEDDED
 def test_the_log_of_an_imported_thread_sends_its_readers_to_the_messages(system: System) -> None:
     system.agent()
     thread = imported(system).thread_id
@@ -116,6 +119,7 @@ def test_the_log_of_an_imported_thread_sends_its_readers_to_the_messages(system:
     assert events[0]["event"] == "UserMessage"
 
 
+@ONLY_EMBEDDED
 def test_the_same_session_is_the_same_thread_however_often_it_comes(system: System) -> None:
     system.agent()
     first = imported(system)

@@ -14,6 +14,7 @@ from parley.tools.function import agent_function
 from parley.turns.calls import EXPIRY_MARGIN, REFUSALS
 from parley.turns.ports import ExecutionStatus
 from parley.turns.stopping import CANCELLED
+from tests.support.backends import ONLY_EMBEDDED
 from tests.support.soundness import PLAIN, assert_sound, named, prompts, story
 from tests.support.systems import HELD, Note, System
 
@@ -129,7 +130,8 @@ def test_an_agent_may_let_a_message_wait_for_a_decision_far_below(system: System
     assert story(events)[-len(PLAIN) :] == PLAIN
 
 
-@TWO_DEEP
+@ONLY_EMBEDDED
+@pytest.mark.parametrize("depth", [2, 3])
 def test_an_agent_may_refuse_messages_while_something_waits_far_below(system: System, depth: int) -> None:
     thread, proposal = ask(system, depth, on_message_while_pending="reject")
     answer = system.request("POST", system.of_thread(thread), body={"message": "And then?"})

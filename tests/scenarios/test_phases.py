@@ -9,6 +9,7 @@ import pytest
 from parley.domain import keys
 from parley.domain.conversation import Conversation, Phase
 from parley.tools.function import agent_function
+from tests.support.backends import ONLY_EMBEDDED
 from tests.support.systems import HELD, Note, System
 
 W, T, AWAITING = Phase.WAITING_FOR_INPUT, Phase.THINKING, Phase.AWAITING_APPROVAL
@@ -43,6 +44,7 @@ def put_agent(system: System, script: list[dict[str, Any]], **fields: Any) -> st
     return system.agent(functions=[asks], script=script, **fields)
 
 
+@ONLY_EMBEDDED
 def test_a_plain_turn_thinks_records_and_waits(system: System, phases: list[Phase]) -> None:
     put_agent(system, [{"when": "held", "text": "Hm.", "delay": HELD}])
     thread = system.start("held", "talker")
@@ -65,6 +67,7 @@ def test_an_action_is_awaited_and_applied_only_if_it_is_approved(
     assert phases == [T, AWAITING, *([A] if approved else []), T, R, W]
 
 
+@ONLY_EMBEDDED
 def test_of_two_actions_the_thread_awaits_approval_until_the_last_is_decided(
     system: System, phases: list[Phase]
 ) -> None:
@@ -86,6 +89,7 @@ def test_a_run_that_has_done_its_share_continues_as_new(system: System, phases: 
     assert phases == [T, R, W, C, W]
 
 
+@ONLY_EMBEDDED
 def test_a_message_that_waits_is_thought_about_at_once(system: System, phases: list[Phase]) -> None:
     put_agent(system, [{"when": "held", "text": "Hm.", "delay": HELD}])
     thread = system.start("held", "talker")
@@ -96,6 +100,7 @@ def test_a_message_that_waits_is_thought_about_at_once(system: System, phases: l
     assert phases == [T, R, T, R, W]
 
 
+@ONLY_EMBEDDED
 def test_a_cancelled_and_a_failed_turn_end_as_others_do(system: System, phases: list[Phase]) -> None:
     script: list[dict[str, Any]] = [
         {"when": "held", "text": "Hm.", "delay": HELD},

@@ -53,7 +53,9 @@ ACTS = st.lists(
 )
 
 
-@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize(
+    ("system", "at_once"), [("embedded", True), ("embedded", False), ("aws", True)], indirect=["system"]
+)
 def test_three_actions_of_a_reply_decided_in_any_order_mixture_and_moment(
     system: System, at_once: bool
 ) -> None:

@@ -7,7 +7,11 @@ import pytest
 from tests.support.systems import HELD, System
 
 
-@pytest.mark.parametrize("limit", [1, 3, 7, 1000])
+@pytest.mark.parametrize(
+    ("system", "limit"),
+    [("embedded", 1), ("embedded", 3), ("embedded", 7), ("embedded", 1000), ("aws", 3)],
+    indirect=["system"],
+)
 def test_the_log_read_from_its_end_is_the_log(system: System, limit: int) -> None:
     system.open_shop()
     thread = system.start("Top 2 products")

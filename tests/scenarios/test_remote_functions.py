@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.scenarios.elsewhere import ITEM, MAYBE, SECRET, Elsewhere, call
+from tests.support.backends import ONLY_EMBEDDED
 from tests.support.soundness import CALL, REPLY, assert_sound, named, story, told
 from tests.support.wire_server import json_answer
 
@@ -84,6 +85,7 @@ def test_a_confirmed_action_runs_elsewhere_once_with_the_edited_arguments(
     assert not any(received.values())
 
 
+@ONLY_EMBEDDED
 def test_a_person_is_asked_with_the_default_of_what_the_model_left_out(elsewhere: Elsewhere) -> None:
     system = elsewhere.system
     properties = {**ITEM["properties"], "count": {"type": "integer", "default": 12}}
@@ -97,6 +99,7 @@ def test_a_person_is_asked_with_the_default_of_what_the_model_left_out(elsewhere
     assert (proposal["question"], proposal["arguments"]) == ("Order 12 times tea?", {"item": "tea"})
 
 
+@ONLY_EMBEDDED
 def test_a_declined_action_reaches_nobody(elsewhere: Elsewhere) -> None:
     system = elsewhere.system
     script = [{"tool_calls": [call("order", item="tea")]}, {"text": "All right."}]
@@ -133,6 +136,7 @@ def test_what_fails_elsewhere_is_told_and_the_turn_goes_on(elsewhere: Elsewhere)
     assert "hunter2" not in json.dumps(events)
 
 
+@ONLY_EMBEDDED
 def test_arguments_that_do_not_fit_are_told_and_nobody_is_asked(elsewhere: Elsewhere) -> None:
     system = elsewhere.system
     system.agent("helper")

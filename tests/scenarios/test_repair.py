@@ -127,7 +127,11 @@ def test_an_execution_that_ends_badly_is_looked_at_at_once(embedded: System, sta
     assert_sound(embedded, thread)
 
 
-@pytest.mark.parametrize("status", BADLY)
+@pytest.mark.parametrize(
+    ("system", "status"),
+    [*(("embedded", status) for status in BADLY), ("aws", ExecutionStatus.FAILED)],
+    indirect=["system"],
+)
 def test_eventbridge_tells_of_an_execution_that_ended_badly(system: System, status: ExecutionStatus) -> None:
     system.agent(script=[{"when": "hello", "text": "At last."}])
     thread = system.start("Hello", "talker")

@@ -7,6 +7,7 @@ from typing import Any
 from parley.tools.function import agent_function
 from parley.turns import run_calls
 from tests.scenarios.test_functions import call, hand_over
+from tests.support.backends import ONLY_EMBEDDED
 from tests.support.soundness import assert_sound
 from tests.support.systems import Note, System
 
@@ -106,6 +107,7 @@ def test_a_failed_turn_shows_its_retries_and_why(system: System) -> None:
     assert model["prompt"]["messages"][-1]["content"] == "Hello"
 
 
+@ONLY_EMBEDDED
 def test_one_turn_of_a_run_can_be_asked_for_alone(system: System) -> None:
     system.agent()
     thread = system.start("one", "talker")

@@ -13,6 +13,7 @@ from parley.prompts.suggestions import SCHEMA
 from parley.providers.registry import ProviderRegistry
 from parley.turns.moderation import REFUSAL
 from parley.turns.rollout_ports import ModelCall
+from tests.support.backends import ONLY_EMBEDDED
 from tests.support.soundness import PLAIN, assert_sound, named, story
 from tests.support.systems import HELD, System
 from tests.support.wire_server import Answer, WireServer, wire_server
@@ -20,7 +21,6 @@ from tests.support.wire_server import Answer, WireServer, wire_server
 ACTIONS = [{"label": "More", "message": "Tell me more"}]
 WISH = "Ask what sells best"
 TOP = {"id": "top", "title": "Best sellers", "prompt": WISH}
-ONLY_EMBEDDED = pytest.mark.parametrize("system", ["embedded"], indirect=True)
 
 
 def suggests(**step: Any) -> dict[str, Any]:
@@ -92,6 +92,7 @@ def test_a_message_that_comes_while_suggestions_are_written_is_answered_at_once(
     assert [call.outcome for call in meter.of("suggestions")] == ["interrupted", "answered"]
 
 
+@ONLY_EMBEDDED
 def test_with_a_message_waiting_already_nothing_is_suggested(system: System) -> None:
     meter = Meter(system)
     system.agent(propose_actions=True, script=[{"when": "first", "text": "One.", "delay": HELD}, suggests()])
@@ -203,6 +204,7 @@ def test_a_schema_goes_along_where_the_model_can_be_held_to_one(
 # Predefined messages.
 
 
+@ONLY_EMBEDDED
 def test_a_predefined_message_is_written_by_the_model_when_its_turn_opens(system: System) -> None:
     meter = Meter(system)
     script = [

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.backends import ONLY_EMBEDDED
 from tests.support.outline import tree
 from tests.support.soundness import assert_sound, named, prompts
 from tests.support.systems import System
@@ -67,6 +68,7 @@ def test_a_message_in_place_of_a_decision_declines_it_and_is_answered_then(syste
     assert system.decide(proposal, True)["outcome"] == "superseded"
 
 
+@ONLY_EMBEDDED
 def test_arguments_outside_the_functions_rules_are_told_to_the_model_in_words(system: System) -> None:
     system.open_shop()
     thread = system.start("Show me top 500 products")
@@ -76,6 +78,7 @@ def test_arguments_outside_the_functions_rules_are_told_to_the_model_in_words(sy
     assert response["ok"] is False
 
 
+@ONLY_EMBEDDED
 def test_a_thread_is_called_by_the_first_200_characters_of_its_first_message(system: System) -> None:
     system.agent()
     message = "Größe " * 100
@@ -87,6 +90,7 @@ def test_a_thread_is_called_by_the_first_200_characters_of_its_first_message(sys
     assert system.messages(thread)[0]["content"] == message
 
 
+@ONLY_EMBEDDED
 def test_an_agents_last_use_is_the_users_last_message_to_it(system: System) -> None:
     system.agent("first")
     system.agent("second")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from parley.tools.function import agent_function
+from tests.support.backends import ONLY_EMBEDDED
 from tests.support.soundness import REPLY, assert_sound, named, prompts, story
 from tests.support.systems import HELD, Note, System
 
@@ -59,6 +60,7 @@ def test_calls_in_text_run_and_their_results_come_back_as_text(
     assert last.tools == ()
 
 
+@ONLY_EMBEDDED
 def test_an_example_in_code_runs_nothing(system: System) -> None:
     text = f"You would write:\n```xml\n{MILK}\n```\nShall I?"
     talker(system, IN_TEXT[0], text)
@@ -69,6 +71,7 @@ def test_an_example_in_code_runs_nothing(system: System) -> None:
     assert named(events, "MessageEnd")[0]["content"] == text
 
 
+@ONLY_EMBEDDED
 def test_calls_that_are_wrong_are_answered_so_and_the_turn_goes_on(system: System) -> None:
     talker(
         system,
@@ -89,6 +92,7 @@ def test_calls_that_are_wrong_are_answered_so_and_the_turn_goes_on(system: Syste
     assert named(events, "MessageEnd")[-1]["content"] == "At last."
 
 
+@ONLY_EMBEDDED
 def test_a_call_in_text_waits_for_a_person_like_any_other(system: System) -> None:
     talker(system, IN_TEXT[1], f"Shall I?\n{MILK}", "Noted.", asks=True)
     thread = system.start("Note milk", "talker")

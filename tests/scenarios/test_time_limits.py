@@ -8,6 +8,7 @@ import pytest
 
 from parley.tools.function import agent_function
 from tests.scenarios.elsewhere import MAYBE, Elsewhere, Slow, call
+from tests.support.backends import ONLY_EMBEDDED
 from tests.support.soundness import assert_sound, named, story, told
 from tests.support.wire_server import Answer
 
@@ -32,6 +33,7 @@ def test_a_function_that_hangs_is_given_up_and_its_turn_goes_on(elsewhere: Elsew
     system.rest(thread, turns=2)
 
 
+@ONLY_EMBEDDED
 def test_an_endpoint_that_hangs_is_given_up_and_its_turn_goes_on(elsewhere: Elsewhere) -> None:
     system = elsewhere.system
     elsewhere.http.answers.append(Answer(hold=threading.Event(), headers=JSON))
@@ -73,6 +75,7 @@ def test_a_cancelled_turn_waits_for_no_function(elsewhere: Elsewhere, kind: str)
     system.rest(thread, turns=2)
 
 
+@ONLY_EMBEDDED
 def test_a_class_has_a_limit_of_its_own_and_the_agents_is_in_front(elsewhere: Elsewhere) -> None:
     system = elsewhere.system
     slow = {"name": "slow", "implementation": {"kind": "class", "class_name": "slow"}}

@@ -12,6 +12,7 @@ from typing import cast
 from unittest import mock
 
 import boto3
+import pytest
 
 from parley import assets, installation, wiring
 from parley.clock import MovableClock
@@ -26,6 +27,8 @@ from tests.support.moto_aws import MockedAws
 from tests.support.systems import HELD, Backend, Note, System
 
 BACKENDS: tuple[Backend, ...] = ("embedded", "aws")
+ONLY_EMBEDDED = pytest.mark.parametrize("system", ["embedded"], indirect=True)
+"""For a scenario whose subject lies above the ports: it would fail the same on both."""
 
 _SETTINGS = Settings(fence_seconds=0.05)
 _packs = functools.cache(registry._from_entry_points)
