@@ -109,6 +109,30 @@ def test_an_address_names_only_arguments_that_there_are(
     assert answer.body["error"]["message"] == words
 
 
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"implementation": http()}, "confirmation_question names {of}; its parameters are order_id."),
+        ({"implementation": {"kind": "class", "class_name": "note"}, "parameters": None},
+         "confirmation_question names {of}; its parameters are text."),
+        ({"implementation": {"kind": "subagent", "subagent_id": "a1"}, "confirmation_question": None},
+         "subagent_user_message names {user_request}; its parameters are order_id."),
+    ],
+)  # fmt: skip
+def test_a_question_names_only_arguments_that_there_are(
+    world: World, fields: dict[str, Any], words: str
+) -> None:
+    function = {
+        "name": "order",
+        "parameters": ORDER_ID,
+        "confirmation_question": "Send {of.count|none}?",
+        **fields,
+    }
+    body = {**AGENT, "functions": [function]}
+    answer = world.refused(422, "invalid_request", "PUT", PATH, body=body)
+    assert answer.body["error"]["message"] == f"functions: order: its {words}"
+
+
 @pytest.mark.parametrize("parameters", [ORDER_ID, {"type": "object", "allOf": [ORDER_ID]}])
 def test_an_address_may_name_arguments(world: World, parameters: dict[str, Any]) -> None:
     body = with_function(http(url=f"{SITE}/{{order_id}}"), parameters=parameters)

@@ -14,7 +14,8 @@ from parley.embedded.blobs import FolderBlobs
 from parley.prompts.question import confirmation_question
 from parley.tools.builtin.workspace import LISTED
 from parley.tools.function import Function, agent_function
-from parley.tools.registry import FunctionRegistry, PackFailed
+from parley.tools.packs import PackFailed
+from parley.tools.registry import FunctionRegistry
 from parley.turns.files import ProjectFiles
 from parley.turns.function_ports import FunctionCall, FunctionOutcome
 from parley.turns.model_ports import Image, ImageMaker, ImageOptions

@@ -18,6 +18,7 @@ from parley.tools.function import (
     FunctionResult,
     agent_function,
 )
+from parley.tools.packs import PackFailed
 from parley.tools.registry import FunctionRegistry
 from parley.turns.function_ports import FunctionCall, FunctionOutcome
 from tests.support.memory_store import MemoryStore
@@ -130,6 +131,18 @@ def test_two_classes_of_one_name_are_refused() -> None:
     other = type("Other", (Probe,), {})
     with pytest.raises(ValueError, match="two function classes are named 'probe'"):
         FunctionRegistry(MemoryStore(), MovableClock(), classes=[Probe, other]).classes()
+
+
+@pytest.mark.parametrize("name", [None, "", "send coupons", "x" * 65])
+def test_a_class_that_no_agent_could_have_is_refused_by_its_place(name: str | None) -> None:
+    class Nameless(Function):
+        def handle(self, arguments: Any) -> str:
+            return "ran"
+
+    if name is not None:
+        Nameless.name = name
+    with pytest.raises(PackFailed, match=r"test_tools\..*Nameless: its name must be 1 to 64 letters"):
+        FunctionRegistry(MemoryStore(), MovableClock(), classes=[Nameless]).classes()
 
 
 def test_facts_for_prompts_are_gathered_and_a_failing_one_is_left_out(

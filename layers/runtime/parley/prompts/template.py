@@ -32,6 +32,11 @@ def fill_template(template: str, arguments: Mapping[str, Any], *, longest: int |
     return _PLACEHOLDER.sub(value, template)
 
 
+def names_in(template: str) -> list[str]:
+    """The arguments that its placeholders name."""
+    return [match.group(1).partition(".")[0] for match in _PLACEHOLDER.finditer(template)]
+
+
 def as_words(value: Any) -> str:
     """A JSON value for a person to read: lists with commas, objects as JSON."""
     match value:

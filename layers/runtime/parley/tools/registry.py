@@ -6,7 +6,6 @@ ParleyError classes, but for a Refusal) pass through: the task that calls is ret
 
 from __future__ import annotations
 
-import importlib
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -18,14 +17,14 @@ from pydantic import ValidationError
 
 from parley.domain.agents import AgentFunction, ClassFunction, ImageModel
 from parley.domain.errors import InvalidRequest, ParleyError, Refusal
-from parley.domain.remote_functions import LONGEST_LIMIT
 from parley.tools import builtin
 from parley.tools.data import ProjectData
 from parley.tools.function import Function, FunctionContext, FunctionFailed, FunctionResult, pack_of
+from parley.tools.packs import by_name, from_modules
 from parley.tools.remote import RemoteFunctions
 from parley.tools.results import clean_content, clean_data
 from parley.tools.schema import parameters_of
-from parley.tools.settling import settle_functions
+from parley.tools.settling import check_templates, settle_functions
 from parley.tools.validation import validation_failed
 from parley.turns.documents import Documents
 from parley.turns.files import ProjectFiles
@@ -42,10 +41,6 @@ FACTS_SECONDS = 5.0
 CHECK_SECONDS = 5.0
 """How long a class's own validators may take."""
 _LOG = logging.getLogger("parley.functions")
-
-
-class PackFailed(ParleyError, ValueError):
-    """A function pack cannot be used; the message says which and why."""
 
 
 class FunctionRegistry:
@@ -82,10 +77,10 @@ class FunctionRegistry:
         self._specs: dict[str, FunctionSpec] = {}
 
     def classes(self) -> dict[str, type[Function]]:
-        """All classes by name. Raises ValueError if two packs give one name to different classes."""
+        """All classes by name. Raises PackFailed."""
         with self._lock:
             if self._found is None:
-                self._found = _by_name([*self._given, *_from_entry_points(), *_from_modules(self._modules)])
+                self._found = by_name([*self._given, *_from_entry_points(), *from_modules(self._modules)])
             return self._found
 
     def spec(self, class_name: str) -> FunctionSpec | None:
@@ -138,11 +133,13 @@ class FunctionRegistry:
     def settled(self, project_id: str, functions: Sequence[AgentFunction]) -> tuple[AgentFunction, ...]:
         """See the port."""
         for function in functions:
-            implementation = function.implementation
-            if isinstance(implementation, ClassFunction) and self.spec(implementation.class_name) is None:
-                known = f"installed are: {', '.join(sorted(self.classes())[:50])}"
-                words = f"no installed pack has a function class {implementation.class_name}; {known}"
-                raise InvalidRequest("invalid_request", f"functions: {function.name}: {words}.")
+            if isinstance(function.implementation, ClassFunction):
+                name = function.implementation.class_name
+                if (spec := self.spec(name)) is None:
+                    known = f"installed are: {', '.join(sorted(self.classes())[:50])}"
+                    words = f"{function.name}: no installed pack has a function class {name}; {known}"
+                    raise InvalidRequest("invalid_request", f"functions: {words}.")
+                check_templates(function, function.parameters or spec.parameters)
         return settle_functions(functions, project_id, self.remote)
 
     def call(self, call: FunctionCall | RemoteCall) -> FunctionOutcome:
@@ -274,25 +271,3 @@ def _from_entry_points() -> list[type[Function]]:
         load: Callable[[], Iterable[type[Function]]] = entry.load()
         found.extend(load())
     return found
-
-
-def _from_modules(modules: Sequence[str]) -> list[type[Function]]:
-    found: list[type[Function]] = []
-    for name in modules:
-        try:
-            found += importlib.import_module(name).functions()
-        except (ImportError, AttributeError) as error:
-            raise PackFailed(f"the function pack {name!r} cannot be loaded: {error}") from error
-    return found
-
-
-def _by_name(classes: Iterable[type[Function]]) -> dict[str, type[Function]]:
-    by_name: dict[str, type[Function]] = {}
-    for function in classes:
-        known = by_name.setdefault(function.name, function)
-        if known is not function:
-            places = f"{known.__module__} and {function.__module__}"
-            raise PackFailed(f"two function classes are named {function.name!r}, in {places}")
-        if not 1 <= function.time_limit_seconds <= LONGEST_LIMIT:
-            raise PackFailed(f"{function.name}: its time_limit_seconds must be from 1 to {LONGEST_LIMIT}")
-    return by_name

@@ -6,12 +6,12 @@ later changes no prompt, and takes no confirmation away.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from parley.domain.agents import AgentFunction
+from parley.domain.agents import AgentFunction, SubagentFunction
 from parley.domain.errors import InvalidRequest
 from parley.domain.remote_functions import (
     ARGUMENT_IN_ADDRESS,
@@ -20,6 +20,7 @@ from parley.domain.remote_functions import (
     McpFunction,
     name_of_tool,
 )
+from parley.prompts.template import names_in
 from parley.tools.hosts import HostRefused
 from parley.tools.remote import RemoteFunctions
 from parley.tools.results import clean_content
@@ -57,7 +58,27 @@ def settle_functions(
             ]
         else:
             settled.append(_filled(function, _tool(function, implementation, tools)))
+    for function in settled:
+        check_templates(function, function.parameters)
     return tuple(settled)
+
+
+def check_templates(function: AgentFunction, schema: Mapping[str, Any] | None) -> None:
+    """What a question or a subagent's message names has to be an argument, or it would stand there as it is written.
+
+    As far as the schema says which there are. Raises InvalidRequest.
+    """
+    known = (schema or {}).get("properties")
+    if not schema or not known or not _SAYS_MORE.isdisjoint(schema):
+        return
+    texts = {"confirmation_question": function.confirmation_question}
+    if isinstance(function.implementation, SubagentFunction):
+        texts["subagent_user_message"] = function.implementation.subagent_user_message
+    for field, text in texts.items():
+        for name in names_in(text or ""):
+            if name not in known:
+                accepted = ", ".join(known)
+                raise _refused(function, f"its {field} names {{{name}}}; its parameters are {accepted}")
 
 
 def _tool_lists(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import queue
 import threading
 import time
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from parley.tools.mcp_calls import Tool
 
 _GRACE = 2.0
-"""Seconds beyond a server's own limit: the client may be loaded first, and a look-up knows no limit."""
+"""Seconds beyond a server's own limit, which a look-up of its name does not know."""
 
 
 def list_all(
@@ -28,6 +29,7 @@ def list_all(
 
     Raises InvalidRequest with every server that did not tell.
     """
+    importlib.import_module("parley.tools.mcp_calls")  # slow, and nobody's fault: before any clock runs
     asked = {server: _Asking(partial(remote.tools, project_id, server)) for server in servers}
     ends = time.monotonic() + LIST_SECONDS + _GRACE
     told = {server: asking.wait(ends) for server, asking in asked.items()}
