@@ -8,9 +8,6 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Server
 
-# A busy machine is no broken page.
-expect.set_options(timeout=20_000)
-
 SLOW_WORDS = "one two three four five six seven eight nine ten eleven twelve"
 SLOW_REPLY = f'You said: "{SLOW_WORDS}". How can I help?'
 

@@ -6,9 +6,10 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 PATIENCE = 30.0
+"""Seconds in which something must come about: a busy machine is no broken page."""
 MISSING = "the page's tests need Chromium or Chrome on the PATH (on Debian: apt-get install chromium-headless-shell)"
 # The shell is the same engine without a browser's windows around it: a new profile costs it half as much.
 _PROGRAMS = (
@@ -28,7 +29,8 @@ def program() -> str | None:
 
 @contextmanager
 def chromium(*flags: str) -> Iterator[Browser]:
-    """A headless browser, until the block ends."""
+    """A headless browser, until the block ends. What a test expects of its pages may take a while."""
+    expect.set_options(timeout=PATIENCE * 1000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program(), args=[*_FLAGS, *flags])
         try:
@@ -60,6 +62,10 @@ def browsing(browser: Browser, **options: object) -> Iterator[BrowserContext]:
         yield context
         assert troubles.seen == []
     finally:
+        # A route that is answered at this very moment is of no interest to anybody any more.
+        for page in context.pages:
+            page.unroute_all(behavior="ignoreErrors")
+        context.unroute_all(behavior="ignoreErrors")
         context.close()
 
 
