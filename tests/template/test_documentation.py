@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from parley import wiring
+from parley.cli.main import build_parser
 from parley.domain.events import EventName
 from parley.domain.messages import MessageKind
 from tests.support.template import ROOT, source
@@ -74,6 +75,12 @@ def test_every_make_target_that_a_page_names_is_there_and_every_one_has_its_line
 def test_every_setting_is_explained(page: str, names: set[str]) -> None:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     assert [name for name in names if f"`{name}`" not in text] == []
+
+
+def test_every_command_is_listed() -> None:
+    commands = re.findall(r"^    (\w+)\b", build_parser().format_help(), re.MULTILINE)
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert re.findall(r"^parley (\w+)  ", text, re.MULTILINE) == commands
 
 
 def test_every_event_and_every_kind_of_message_is_explained() -> None:

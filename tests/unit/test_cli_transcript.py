@@ -31,7 +31,7 @@ def test_a_turn_reads_as_a_conversation():
 def test_calls_show_their_arguments_and_results():
     assert shown(
         event(1, "ToolCall", tool_call_id="c", name="f", arguments={"n": 1, "s": "é"}),
-        event(2, "ToolResponse", tool_call_id="c", name="f", content="two\nlines", ok=True),
+        event(2, "ToolResponse", tool_call_id="c", name="f", content="two\nlines\n", ok=True),
         event(3, "ToolResponse", tool_call_id="d", name="f", content="no", ok=False),
     ) == ['       → f(n=1, s="é")', "       ✓ two", "         lines", "       ✗ no"]
 

@@ -105,7 +105,7 @@ class Transcript:
         """A line of its own, in the column of the texts."""
         self._end_line()
         pad = " " * (_LABEL + 2 * indent)
-        text = clean(text).replace("\n", "\n" + pad + "  ")
+        text = clean(text).rstrip("\n").replace("\n", "\n" + pad + "  ")
         self._terminal.line(pad + (text if style is None else self._terminal.styled(style, text)))
 
     def ask(self, question: str, *, indent: int = 0) -> None:
