@@ -15,6 +15,7 @@ from parley.domain.events import EventName, NewEvent
 from parley.domain.messages import Message, MessageKind
 from parley.turns.event_log import EventLog
 from parley.turns.model_ports import TextDelta, ToolArgumentsDelta, ToolCallStart
+from parley.turns.ports import Item
 from parley.turns.read_events import events_after
 from parley.turns.records import Stored
 from parley.turns.reply_events import closing_events
@@ -295,3 +296,31 @@ def test_pieces_of_arguments_are_joined_with_those_of_their_own_call(world: Worl
     said = [event["data"]["text"] for event in world.events() if "text" in event["data"]]
     assert said == ["ac", "bd"]
     forget(world)
+
+
+class _Overtaken:
+    """The store; right before a call's response is put, another try's is there."""
+
+    def __init__(self, world: World) -> None:
+        self._store = world.runtime.store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def put(self, item: Item, *, if_version: int | None) -> Item:
+        if '"TOOL_RESPONSE"' in item.body and if_version == 0:
+            self._store.put(
+                replace(item, body=item.body.replace("note done", "noted before")), if_version=None
+            )
+        return self._store.put(item, if_version=if_version)
+
+
+def test_clients_are_told_the_response_that_stands(world: World) -> None:
+    world.work()
+    store: Any = _Overtaken(world)
+    world.use(replace(world.runtime, store=store))
+    world.write("act now")
+    world.work()
+    (told,) = [event["data"]["content"] for event in world.events() if event["event"] == "ToolResponse"]
+    assert told == "noted before"
+    world.cancel()
