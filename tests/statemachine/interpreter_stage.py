@@ -119,6 +119,10 @@ class Stage:
         return execution
 
 
+Make = Callable[..., Stage]
+"""A stage with one machine, and functions: what the fixture ``make`` gives."""
+
+
 def wait_until(condition: Callable[[], Any]) -> None:
     """Wait, within a bound, until `condition` holds."""
     until = time.monotonic() + BOUND

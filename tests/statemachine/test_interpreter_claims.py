@@ -1,32 +1,15 @@
 """Claims and leases: who may finish a Task, and what becomes of one whose worker is gone."""
 
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from parley.embedded.interpreter import TaskTimedOut
 from tests.statemachine.corpus import call, catch, each, flow, passing, retry, wait_for_token
-from tests.statemachine.interpreter_stage import Killed, Stage, wait_until
+from tests.statemachine.interpreter_stage import Killed, Make, wait_until
 
 _COUNTED = {"Payload": {"tries.$": "$$.State.RetryCount"}}
-
-Make = Callable[..., Stage]
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Iterator[Make]:
-    made: list[Stage] = []
-
-    def make(machine: dict[str, Any], functions: Callable[[str, Any], Any], **options: Any) -> Stage:
-        made.append(Stage(tmp_path, {"main": machine}, functions, **options))
-        return made[-1]
-
-    yield make
-    for stage in made:
-        stage.close()
 
 
 class _DiesAtFirst:

@@ -2,7 +2,6 @@
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,24 +9,9 @@ import pytest
 
 from tests.statemachine.corpus import call, flow, nested, passing, wait_for_token
 from tests.statemachine.corpus_player import with_arns
-from tests.statemachine.interpreter_stage import CHILD, Killed, MortalDatabase, Stage, wait_until
+from tests.statemachine.interpreter_stage import CHILD, Killed, Make, MortalDatabase, Stage, wait_until
 
 _COUNTED = {"Payload": {"tries.$": "$$.State.RetryCount"}}
-
-Make = Callable[..., Stage]
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Iterator[Make]:
-    made: list[Stage] = []
-
-    def make(machine: dict[str, Any], functions: Callable[[str, Any], Any], **options: Any) -> Stage:
-        made.append(Stage(tmp_path, {"main": machine}, functions, **options))
-        return made[-1]
-
-    yield make
-    for stage in made:
-        stage.close()
 
 
 def test_opening_again_frees_the_claims_of_the_old_owner_at_once(make: Make) -> None:

@@ -1,8 +1,6 @@
 """What callers ask of the interpreter: starts, answers, stops; and what it refuses."""
 
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,19 +17,7 @@ from parley.embedded.interpreter import (
     ValidationException,
 )
 from tests.statemachine.interpreter_stage import CHILD, MAIN, Stage
-from tests.statemachine.interpreter_world import MACHINES, Functions
-
-
-@pytest.fixture
-def functions() -> Functions:
-    return Functions()
-
-
-@pytest.fixture
-def stage(tmp_path: Path, functions: Functions) -> Iterator[Stage]:
-    made = Stage(tmp_path, MACHINES, functions)
-    yield made
-    made.close()
+from tests.statemachine.interpreter_world import Functions
 
 
 def test_a_repeated_start_finds_the_running_execution(stage: Stage) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +16,6 @@ from tests.statemachine.corpus import call, each, flow, nested
 from tests.statemachine.corpus_player import with_arns
 from tests.statemachine.interpreter_stage import CHILD, MAIN, Killed, Stage, wait_until
 from tests.statemachine.interpreter_world import MACHINES, PARENT, Functions
-
-
-@pytest.fixture
-def functions() -> Functions:
-    return Functions()
-
-
-@pytest.fixture
-def stage(tmp_path: Path, functions: Functions) -> Iterator[Stage]:
-    made = Stage(tmp_path, MACHINES, functions)
-    yield made
-    made.close()
 
 
 def test_a_stopped_child_fails_its_parents_task(stage: Stage) -> None:
