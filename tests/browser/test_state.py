@@ -15,7 +15,8 @@ from tests.browser.conversation import Conversation
 
 Event = dict[str, Any]
 
-SHOW = """async ({ frames, pages }) => {
+SHOW = """async (given) => {
+    const { frames, pages } = JSON.parse(given);
     const { Conversation } = await import("/conversation.js");
     const { Sequence } = await import("/sequence.js");
     const conversation = new Conversation("t");
@@ -62,7 +63,7 @@ def story(shared: Server) -> list[Event]:
 def shown(page: Page, frames: list[Event], **pages: Any) -> dict[str, Any]:
     """The state that the page reduces from these."""
     known = {"after": 0, "older": [], "first": [], **pages}
-    state: dict[str, Any] = json.loads(page.evaluate(SHOW, {"frames": frames, "pages": known}))
+    state: dict[str, Any] = json.loads(page.evaluate(SHOW, json.dumps({"frames": frames, "pages": known})))
     return state
 
 
