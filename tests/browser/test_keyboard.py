@@ -7,15 +7,20 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Server
 from tests.browser.pages import at_rest, begin, card, put_agent, put_slow, said, write
 
+FOCUSED = """() => {
+    const one = document.activeElement;
+    if (one === document.body) return null;
+    const outlined = getComputedStyle(one).outlineStyle !== "none" || one.matches("#message");
+    return { outlined, name: (one.getAttribute("aria-label") ?? one.innerText).trim().split("\\n")[0].trim() };
+}"""
+
 
 def press_until_focused(page: Page, key: str, name: str, role: str = "button") -> None:
     """Press a key until an element of that name has the focus."""
     for _ in range(60):
         page.keyboard.press(key)
-        focused = page.locator(":focus")
-        if focused.count() and focused.first.evaluate(
-            "(one, name) => (one.getAttribute('aria-label') ?? one.innerText).trim().startsWith(name)", name
-        ):
+        focused = page.evaluate(FOCUSED)
+        if focused and focused["name"].startswith(name):
             return
     raise AssertionError(f"no {role} {name} comes with {key}")
 
@@ -49,15 +54,10 @@ def test_every_part_is_reached_with_tab_and_its_focus_is_seen(page: Page, server
     seen = []
     for _ in range(40):
         page.keyboard.press("Tab")
-        focused = page.locator(":focus")
-        if not focused.count():
-            continue
-        outline = focused.evaluate(
-            "one => getComputedStyle(one).outlineStyle !== 'none' || one.matches('#message')"
-        )
-        name = focused.evaluate("one => one.getAttribute('aria-label') ?? one.innerText")
-        assert outline, name
-        seen.append(str(name).split("\n")[0].strip())
+        focused = page.evaluate(FOCUSED)
+        if focused:
+            assert focused["outlined"], focused
+            seen.append(focused["name"])
     for part in ("Skip to the content", "New conversation", "Waiting for approval", "Sign out", "Inspect"):
         assert part in seen
     for part in ("Conversation", "Get top products", "Table", "Copy this message", "Message", "Send"):
