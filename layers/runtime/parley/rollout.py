@@ -104,7 +104,6 @@ class _LastGood(StoreProvider):
 
     @property
     def get_raw_configuration(self) -> dict[str, Any]:
-        """The configuration."""
         return self.get_configuration()
 
     def get_configuration(self) -> dict[str, Any]:

@@ -28,17 +28,14 @@ OPTIONAL = ("expires_at", "due_partition", "due_sort", "listed_partition", "list
 
 
 def text(value: str) -> AttributeValueTypeDef:
-    """A string attribute."""
     return {"S": value}
 
 
 def number(value: int) -> AttributeValueTypeDef:
-    """A number attribute."""
     return {"N": str(value)}
 
 
 def key(partition: str, sort: str) -> dict[str, AttributeValueTypeDef]:
-    """The primary key."""
     return {"pk": {"S": partition}, "sk": {"S": sort}}
 
 

@@ -54,7 +54,6 @@ class Api:
         self._reached = False
 
     def close(self) -> None:
-        """Close the connections."""
         self._client.close()
 
     def get(self, path: str, **parameters: str | float) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def token(text: str) -> str:
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """A JSON object."""
+    """Told to argparse if it is none."""
     try:
         return object_in(text)
     except ValueError as error:

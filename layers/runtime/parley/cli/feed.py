@@ -88,7 +88,6 @@ class Feed:
         return self._ready.pop(0)
 
     def close(self) -> None:
-        """Close the connection."""
         self._drop()
 
     def _wait(self, remaining: float) -> None:

@@ -39,7 +39,6 @@ def add_documents(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def list_documents(arguments: argparse.Namespace, terminal: Terminal) -> int:
-    """List the documents."""
     with reached_server(arguments) as api:
         rows = [
             [document["id"], document["title"], f"{document['size']:,}", moment(document["updated_at"])]

@@ -35,7 +35,6 @@ class Terminal:
             raise OutputFailed(f"the output cannot be written: {error.strerror}") from error
 
     def line(self, text: str = "") -> None:
-        """Write a line."""
         self.write(text + "\n")
 
     def styled(self, style: str, text: str) -> str:

@@ -1,6 +1,6 @@
 """The thread aggregate: one small item per root thread that holds what must change together.
 
-This module owns its shape and what can be read off it; ``protocol`` owns how it changes.
+This module owns its shape and what can be read off it; ``protocol`` owns how it changes. Times are epoch seconds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Proposals: actions that wait for a person's decision."""
+"""Proposals: actions that wait for a person's decision. Times are epoch seconds."""
 
 from __future__ import annotations
 

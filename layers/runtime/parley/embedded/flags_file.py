@@ -22,7 +22,6 @@ class FlagsFile(StoreProvider):
 
     @property
     def get_raw_configuration(self) -> dict[str, Any]:
-        """The configuration."""
         return self.get_configuration()
 
     def get_configuration(self) -> dict[str, Any]:

@@ -81,7 +81,6 @@ def _in_form(value: Mapping[str, Any]) -> FunctionOutcome:
 
 
 def read_text(text: str) -> FunctionOutcome:
-    """The outcome of a text."""
     return FunctionOutcome(clean_content(text) if text.strip() else NOTHING_SAID)
 
 

@@ -16,8 +16,8 @@ MESSAGE_LIMIT = 32_000
 class AcceptedMessage(Value):
     """A message as it was accepted. ``content`` is None once ``turn`` applied it: the history has it then.
 
-    ``predefined_message`` names a message whose content the model writes when its turn opens.
-    ``fingerprint`` tells a repeated POST from another message under the same client id.
+    ``predefined_message`` names a message whose content the model writes when its turn opens. ``accepted_at``: epoch
+    seconds. ``fingerprint`` tells a repeated POST from another message under the same client id.
     """
 
     message_id: str

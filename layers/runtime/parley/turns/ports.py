@@ -206,13 +206,9 @@ class Pusher(Protocol):
 class Clock(Protocol):
     """Time, in epoch seconds."""
 
-    def now(self) -> float:
-        """The present."""
-        ...
+    def now(self) -> float: ...
 
-    def sleep(self, seconds: float) -> None:
-        """Return after that time."""
-        ...
+    def sleep(self, seconds: float) -> None: ...
 
 
 class Secrets(Protocol):

@@ -31,7 +31,7 @@ REPLAY_CHARACTERS = 2_000_000
 
 
 class Ticket(Value):
-    """Whose a socket ticket is."""
+    """Whose a socket ticket is, and until when (epoch seconds)."""
 
     user_id: str
     expires_at: float
@@ -83,7 +83,6 @@ def redeem_ticket(runtime: Runtime, ticket: str) -> str | None:
 
 
 def connect(runtime: Runtime, connection_id: str, user_id: str) -> None:
-    """Remember a connection."""
     _save(runtime, connection_id, Connection(user_id=user_id))
 
 

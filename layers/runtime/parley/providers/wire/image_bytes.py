@@ -21,7 +21,7 @@ def image_of(data: bytes) -> Image:
 
 
 def image_of_base64(text: str) -> Image:
-    """The image in base64 text."""
+    """Raises StreamCut for what is no base64 or no image."""
     try:
         return image_of(base64.b64decode(text, validate=True))
     except (binascii.Error, ValueError):
