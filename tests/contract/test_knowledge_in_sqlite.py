@@ -231,7 +231,7 @@ def test_many_at_once_put_remove_and_search(library: Library) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
     assert not faults
     assert set(ids(shop.search("xylophone", 20))) == {
         document.document_id for document in shop.documents.all()

@@ -35,6 +35,4 @@ def test_what_was_accepted_and_never_signalled_is_answered_as_soon_as_a_server_s
         ).thread_id
     installation.close()
     with served(tmp_path) as running, running.client() as client:
-        until(
-            lambda: client.get(f"/api/projects/demo/chat-threads/{thread}").json()["turns"] == 1, patience=10
-        )
+        until(lambda: client.get(f"/api/projects/demo/chat-threads/{thread}").json()["turns"] == 1)

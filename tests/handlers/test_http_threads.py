@@ -38,7 +38,7 @@ def test_requests_that_are_answered_at_once_each_see_their_own_caller_path_and_b
     together = threading.Barrier(8)
 
     def continue_thread(runtime: Any, user: str, project: str, thread: str, message: Any) -> Any:
-        together.wait(10)  # all eight are inside the resolver now
+        together.wait(120)  # all eight are inside the resolver now
         return MessageAccepted(thread_id=f"{user} {project} {thread}", message_id=message.message)
 
     monkeypatch.setattr(accept_message, "continue_thread", continue_thread)

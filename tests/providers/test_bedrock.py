@@ -237,7 +237,7 @@ def test_closing_the_stream_closes_the_connection(
     stream = running[1].get("bedrock").stream(prompt())
     next(stream)
     stream.close()  # type: ignore[attr-defined]
-    assert server.client_left.wait(10)
+    assert server.client_left.wait(120)
 
 
 def test_nobody_listening_is_retryable() -> None:

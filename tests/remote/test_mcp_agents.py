@@ -131,7 +131,7 @@ def test_all_servers_are_asked_at_the_same_time_and_each_that_does_not_tell_is_n
     together = threading.Barrier(2)
 
     def meets() -> list[Tool]:
-        together.wait(10)
+        together.wait(120)
         return [Tool("look", "Looks.", {}, True)]
 
     def function(name: str, server: str) -> AgentFunction:

@@ -63,7 +63,7 @@ def test_a_server_that_hangs_up_before_it_answers_is_not_asked_again(elsewhere: 
         thread = threading.Thread(target=hang_up, daemon=True)
         thread.start()
         outcome = elsewhere().of("http", url=f"http://127.0.0.1:{listening.getsockname()[1]}/")
-        thread.join(5)
+        thread.join(120)
     assert outcome == FunctionOutcome(f"shop broke the connection off before it answered.{MAYBE}", ok=False)
     assert len(asked) == 1
 

@@ -45,7 +45,7 @@ class Slow(Function):
 
     def handle(self, arguments: Arguments) -> str:
         type(self).begun.set()
-        type(self).end.wait(30)
+        type(self).end.wait(120)
         return "done"
 
 

@@ -46,7 +46,7 @@ class Typed(io.StringIO):
         super().__init__()
         self._lines = lines
 
-    def readline(self, size: int | None = -1, /) -> str:
+    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
         return next(self._lines, "")
 
 

@@ -91,14 +91,14 @@ def test_two_passes_at_once_deliver_each_message_once(
     done: list[dict[str, int]] = []
 
     def go() -> None:
-        both.wait(10)
+        both.wait(120)
         done.append(pass_by())
 
     passes = [threading.Thread(target=go) for _ in range(3)]
     for each in passes:
         each.start()
     for each in passes:
-        each.join(30)
+        each.join(120)
     assert len(done) == 3
     for thread in threads:
         embedded.rest(thread, turns=1)

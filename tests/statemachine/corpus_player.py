@@ -17,7 +17,7 @@ from tests.statemachine.corpus import (
     Returns,
 )
 
-BOUND = 20.0  # real seconds that anything in a case may take
+BOUND = 120.0  # real seconds that anything in a case may take
 
 
 class ScriptedFunctions:

@@ -110,7 +110,7 @@ class Embedded:
 
     def wait_for_rest(self, orchestrator: Orchestrator) -> None:
         """Until the root execution has ended."""
-        wait_until(lambda: self._ended(orchestrator), timeout=30, what="the execution has ended")
+        wait_until(lambda: self._ended(orchestrator), what="the execution has ended")
 
     def _ended(self, orchestrator: Orchestrator) -> bool:
         """If there was no call for a few looks, seconds pass: what just runs must not time out."""
@@ -139,7 +139,7 @@ class Moto:
 
     def wait_for_rest(self, orchestrator: Orchestrator) -> None:
         """Until every execution has ended."""
-        self._aws.wait_for_rest(timeout=30)
+        self._aws.wait_for_rest()
 
 
 def run(backend: Embedded | Moto, script: Script, inactivity_seconds: int) -> "Outcome":

@@ -21,7 +21,7 @@ from tests.statemachine.moto_runs import ASK, INVOKE, NEST, Runs, Worker, task
 from tests.support import moto_repairs, moto_task_repairs
 from tests.support.moto_aws import MockedAws, mocked_aws
 from tests.support.moto_repairs import Repair
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE, wait_until
 
 
 def test_moto_is_the_version_that_the_repairs_know(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,6 +41,16 @@ def both(check: Callable[[Repair | None], bool], repair: Repair) -> None:
     assert not check(repair)
 
 
+def comes(without: Repair | None, condition: Callable[[], bool]) -> bool:
+    """Whether it comes true: with every repair it does, sooner or later; without one nothing happens for a while."""
+    until = time.monotonic() + (PATIENCE if without is None else 0.4)
+    while not condition():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.005)
+    return True
+
+
 def test_dynamodb_serves_one_call_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     put_item = Table.put_item
 
@@ -49,7 +59,7 @@ def test_dynamodb_serves_one_call_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
 
         def put(self: Table, *args: Any, **kwargs: Any) -> Any:
             try:
-                inside.wait(0.3)
+                inside.wait(0.3 if without is None else PATIENCE)
             except threading.BrokenBarrierError:
                 pass
             else:
@@ -84,7 +94,7 @@ def test_a_name_is_started_once(monkeypatch: pytest.MonkeyPatch) -> None:
             found = look_up(self, *args)
             if found is None:
                 with suppress(threading.BrokenBarrierError):
-                    looked.wait(0.3)
+                    looked.wait(0.3 if without is None else PATIENCE)
             return found
 
         monkeypatch.setattr(StateMachine, "_handle_name_input_idempotency", look)
@@ -146,11 +156,7 @@ def test_nested_executions_stop_with_their_parent() -> None:
             wait_until(lambda: worker.tokens)
             runs.stop()
             runs.ended()
-            for _ in range(20):  # the parent has ended, so its task ends within a poll or two
-                if runs.status("a-nested") == "ABORTED":
-                    return True
-                time.sleep(0.02)
-            return False
+            return comes(without, lambda: runs.status("a-nested") == "ABORTED")
 
     both(is_well, moto_task_repairs.nested_executions_stop_with_their_parent)
 
@@ -210,11 +216,7 @@ def test_stopping_reaches_what_waits() -> None:
             runs.start()
             wait_until(lambda: worker.tokens)
             runs.stop()
-            for _ in range(20):
-                if runs.status() == "ABORTED":
-                    return True
-                time.sleep(0.02)
-            return False
+            return comes(without, lambda: runs.status() == "ABORTED")
 
     both(is_well, moto_task_repairs.stopping_reaches_what_waits)
 

@@ -21,9 +21,9 @@ from parley.turns.model_ports import (
 from parley.turns.ports import ExecutionStatus, Index, Item, Started, StateVisit, Store
 from tests.support.models import Model
 from tests.support.stepper import Stepper
+from tests.support.waiting import PATIENCE
 
 T = TypeVar("T")
-PATIENCE = 20.0
 
 
 class Died(BaseException):

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from parley.turns.ports import Index, Item, Store
+from tests.support.waiting import PATIENCE
 
-PATIENCE = 20.0
 _current = threading.local()
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 
 ROOT = Path(__file__).parents[2]
-_PATIENCE = 60.0
+_PATIENCE = 120.0
 
 
 def free_port() -> int:

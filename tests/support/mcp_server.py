@@ -96,7 +96,7 @@ def _server(seen: ToolServer) -> MCPServer:
     def wait() -> str:
         """Takes its time."""
         seen.held.set()
-        seen.hold.wait(30)
+        seen.hold.wait(120)
         return "waited"
 
     return server
@@ -141,4 +141,4 @@ def tool_server(*, json_response: bool = False, stateless: bool = False) -> Iter
     finally:
         seen.hold.set()
         server.should_exit = True
-        thread.join(10)
+        thread.join(120)

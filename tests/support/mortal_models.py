@@ -13,8 +13,8 @@ from typing import Any
 from parley.prompts.prompt import Prompt
 from parley.turns.model_ports import Delta, Finish, TextDelta, ToolArgumentsDelta
 from tests.support.mortal import Fate, Worker
+from tests.support.waiting import PATIENCE
 
-PATIENCE = 20.0
 READER = "model-stream"
 MARK = "[large]"
 """What a script says where it means ``LARGE``: an agent may not be so large itself."""

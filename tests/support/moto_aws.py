@@ -34,7 +34,7 @@ from tests.support.bedrock_knowledge import KnowledgeBase
 from tests.support.moto_repairs import Repair, repaired
 from tests.support.moto_speed import quick
 from tests.support.moto_task_repairs import interrupt_tokens
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE, wait_until
 
 ACCOUNT = "123456789012"
 REGION = "eu-central-1"
@@ -54,7 +54,10 @@ def _no_function(name: str, payload: Any) -> Any:
 
 @dataclass
 class MockedAws:
-    """The mocked account. ``functions`` may be set later; ``gone`` are connections that API Gateway lost."""
+    """The mocked account. ``functions`` may be set later; ``gone`` are connections that API Gateway lost.
+
+    While ``closing`` is set, machines sleep no longer between their tries.
+    """
 
     session: boto3.Session
     functions: Functions = _no_function
@@ -66,6 +69,7 @@ class MockedAws:
     bucket: str = BUCKET
     region: str = REGION
     socket_endpoint: str = SOCKET_ENDPOINT
+    closing: threading.Event = field(default_factory=threading.Event)
 
     def client(self, service: str, **options: Any) -> Any:
         """A client of the mocked account; `parley.aws.clients` with ``session`` gives the configured ones."""
@@ -126,12 +130,20 @@ class MockedAws:
         tables = dynamodb_backends[ACCOUNT][REGION].tables
         tables[target].items = copy.deepcopy(tables[source].items)
 
-    def forget(self) -> None:
-        """End what runs and drop every item and execution: a query of moto's looks at all items of a table."""
+    def forget(self, *, machines: bool = False) -> None:
+        """End what runs and drop every item and execution: a query of moto's looks at all items of a table.
+
+        ``machines``: the state machines too.
+        """
+        self.closing.set()
         _end_executions()
+        self.closing.clear()
         dynamodb_backends[ACCOUNT][REGION].tables[self.table].items.clear()
-        for machine in stepfunctions_parser_backends[ACCOUNT][REGION].state_machines:
+        known = stepfunctions_parser_backends[ACCOUNT][REGION].state_machines
+        for machine in known:
             machine.executions.clear()
+        if machines:
+            known.clear()
         self.frames.clear()
         self.invocations.clear()
 
@@ -139,9 +151,9 @@ class MockedAws:
         """Names of the executions that still run."""
         return [each.name for each in executions() if each.status == "RUNNING"]
 
-    def wait_for_rest(self, timeout: float = 20.0) -> None:
+    def wait_for_rest(self) -> None:
         """Wait until no execution runs."""
-        wait_until(lambda: not self.running(), timeout=timeout, what="every execution has ended")
+        wait_until(lambda: not self.running(), what="every execution has ended")
 
 
 @contextmanager
@@ -158,7 +170,7 @@ def mocked_aws(
     }
     with repaired(without=without), quick(), _paced(pace, closing), mock_aws(config=config):
         session = _new_default_session()
-        aws = MockedAws(session, functions)
+        aws = MockedAws(session, functions, closing=closing)
         events: Any = session.events
         events.register("before-send.lambda.Invoke", lambda request, **_: moto_answers.invoke(aws, request))
         events.register(
@@ -228,7 +240,7 @@ def executions() -> list[Any]:
 
 def _end_executions() -> None:
     """Stop what runs and wait for moto's threads, so that none of them calls AWS after the mock is gone."""
-    until = time.monotonic() + 10
+    until = time.monotonic() + PATIENCE
     while left := [thread for thread in TMP_THREADS if thread.is_alive()]:
         if time.monotonic() > until:
             raise RuntimeError(f"threads of moto outlived the test: {[thread.name for thread in left]}")

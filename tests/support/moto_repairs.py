@@ -23,6 +23,7 @@ from moto.stepfunctions.responses import StepFunctionResponse
 
 from tests.support import moto_task_repairs as tasks
 from tests.support.moto_task_repairs import replaced
+from tests.support.waiting import PATIENCE
 
 VERSION = "5.2.5"
 
@@ -65,7 +66,7 @@ def a_started_execution_is_there() -> Iterator[None]:
 
     def start(self: StepFunctionsParserBackend, *args: Any, **kwargs: Any) -> Any:
         execution = start_execution(self, *args, **kwargs)
-        until = time.monotonic() + 10
+        until = time.monotonic() + PATIENCE
         while not _has_begun(execution) and time.monotonic() < until:
             time.sleep(0.001)
         return execution

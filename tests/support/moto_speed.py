@@ -13,6 +13,7 @@ from unittest import mock
 
 import moto.core.responses
 from moto.core.serialize import BaseJSONSerializer
+from moto.dynamodb.parsing.ast_nodes import DepthFirstTraverser, Node
 from moto.stepfunctions.parser.asl.component.common.path import result_path
 from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser
 from moto.stepfunctions.parser.asl.utils import json_path
@@ -40,6 +41,31 @@ def _serialize(self: Any, serialized: Any, value: Any, shape: Any, key: str) -> 
         _serialize_structure(self, serialized, value, shape, key)
 
 
+_is_a = functools.cache(issubclass)
+_processed: dict[type, tuple[type, ...]] = {}
+"""What each of moto's processors of expressions processes."""
+
+
+def _traverse(self: Any, node: Any, child_id: int = -1) -> Any:
+    """moto's own walk, which asks ten times of hundreds of nodes what they are, by way of an abstract class."""
+    kind = type(node)
+    if not _is_a(kind, Node):
+        return node
+    parent = node.parent
+    for place, child in enumerate(node.children or ()):
+        self.pre_processing_of_child(node, place)
+        _traverse(self, child, place)
+    processed = _processed.get(type(self))
+    if processed is None:
+        processed = _processed[type(self)] = self.nodes_to_be_processed()
+    if _is_a(kind, processed):
+        node = self.process(node)
+        node.parent = parent
+        if parent:
+            parent.children[child_id] = node
+    return node
+
+
 @contextmanager
 def quick() -> Iterator[None]:
     """moto with all of it kept for the rest of the process."""
@@ -49,6 +75,7 @@ def quick() -> Iterator[None]:
             (_paths, "parse", _read_path),
             (_result_paths, "parse", _read_result_path),
             (_responses, "method_names_from_class", _actions_of),
+            (DepthFirstTraverser, "traverse_node_recursively", _traverse),
             (BaseJSONSerializer, "_serialize_type_structure", _serialize),
         ):
             stack.enter_context(mock.patch.object(target, name, replacement))

@@ -39,7 +39,7 @@ class Rig:
     aws: MockedAws | None = None
     calls: list[tuple[str, Any]] = field(default_factory=list)
 
-    def wait_until(self, condition: Callable[[], Any], *, timeout: float = 15.0) -> Any:
+    def wait_until(self, condition: Callable[[], Any]) -> Any:
         """The first true value of ``condition``; the movable clock runs at some twenty times real speed."""
 
         def poll() -> Any:
@@ -48,7 +48,7 @@ class Rig:
                 self.clock.advance(0.1)
             return value
 
-        return wait_until(poll, timeout=timeout)
+        return wait_until(poll)
 
     def ended(self, name: str) -> str:
         """The status that the execution ended with."""

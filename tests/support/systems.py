@@ -29,12 +29,11 @@ from parley.turns.projects import Role
 from parley.turns.runtime import Runtime
 from tests.support.client import Client
 from tests.support.counted import CountedOrchestrator, Counts
+from tests.support.waiting import PATIENCE
 
 Backend = Literal["embedded", "aws"]
 HELD = 50.0
 """Seconds that a held model thinks: less than any time-out of the state machine."""
-PATIENCE = 30.0
-"""Real seconds after which a condition that does not come true fails its test."""
 
 
 class Note(Function):

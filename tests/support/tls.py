@@ -91,4 +91,4 @@ def tls_server(name: str, folder: Path) -> Iterator[TlsServer]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(120)

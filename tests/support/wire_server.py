@@ -124,4 +124,4 @@ def wire_server() -> Iterator[WireServer]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(120)

@@ -29,7 +29,7 @@ class Hanging:
 
     def __call__(self) -> FunctionOutcome:
         self.begun.set()
-        self.end.wait(30)
+        self.end.wait(120)
         self.ended.set()
         return FINE
 

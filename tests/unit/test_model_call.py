@@ -63,7 +63,7 @@ def test_a_stream_that_breaks_off_is_a_failure_and_counted_as_one() -> None:
 
 def silent(released: threading.Event) -> Any:
     def answer(prompt: Prompt) -> Iterator[Delta]:
-        released.wait(30)
+        released.wait(120)
         yield END
 
     return answer
@@ -87,7 +87,7 @@ def test_a_model_that_does_not_come_to_an_end_is_given_up_in_time(model: Any) ->
             world.write()
     finally:
         released.set()
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60
     assert world.calls[0].failure == "ProviderTimeout"
 
 

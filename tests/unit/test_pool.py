@@ -21,7 +21,7 @@ class Hanging:
 
     def __call__(self) -> None:
         self.begun.release()
-        self.end.wait(30)
+        self.end.wait(120)
 
     def fill(self, count: int) -> None:
         for _ in range(count):
@@ -52,7 +52,7 @@ def test_jobs_that_hang_hold_up_no_others_and_their_threads_go_when_they_end(
     hanging.fill(40)
     done = threading.Event()
     pool.submit(done.set)
-    assert done.wait(10)
+    assert done.wait(120)
     assert not pool.at_rest()
     hanging.end.set()
     wait_until(pool.at_rest)
@@ -64,7 +64,7 @@ def test_jobs_that_work_share_the_threads_there_are() -> None:
     jobs = Hanging(pool)
     jobs.fill(9)
     for _ in range(3):
-        assert jobs.begun.acquire(timeout=10)
+        assert jobs.begun.acquire(timeout=120)
     assert not jobs.begun.acquire(timeout=0.05)
     jobs.end.set()
     wait_until(pool.at_rest)
@@ -74,7 +74,7 @@ def test_jobs_that_work_share_the_threads_there_are() -> None:
 def test_what_has_not_begun_when_it_closes_is_dropped(hanging: Hanging, pool: Pool) -> None:
     hanging.fill(3)
     for _ in range(3):
-        assert hanging.begun.acquire(timeout=10)
+        assert hanging.begun.acquire(timeout=120)
     late: list[int] = []
     assert not pool.close(0)
     pool.submit(lambda: late.append(1))

@@ -149,7 +149,7 @@ def test_a_prompt_that_cannot_be_asked_loses_no_other() -> None:
 
 def test_no_more_prompts_are_asked_at_once_than_wanted() -> None:
     lock = threading.Lock()
-    both = threading.Barrier(2, timeout=10)
+    both = threading.Barrier(2, timeout=120)
     running = most = 0
 
     def answer(body: dict[str, Any]) -> httpx.Response:
