@@ -14,7 +14,7 @@ from parley.embedded.interpreter import Execution, Interpreter
 
 T = TypeVar("T")
 
-BOUND = 20.0
+BOUND = 120.0
 PREFIX = "arn:aws:states:local:000000000000:stateMachine:"
 MAIN = f"{PREFIX}main"
 CHILD = f"{PREFIX}child"

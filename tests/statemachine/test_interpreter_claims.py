@@ -85,7 +85,7 @@ def test_a_task_that_runs_longer_than_its_lease_is_not_handed_out_twice(make: Ma
 
     def function(name: str, payload: Any) -> Any:
         calls.append(name)
-        gate.wait(20)
+        gate.wait(120)
 
     stage = make(flow(("T", call())), function, lease_seconds=60)
     stage.start()
@@ -102,7 +102,7 @@ def test_a_result_after_a_timeout_is_dropped(make: Make) -> None:
 
     def function(name: str, payload: Any) -> Any:
         calls.append(1)
-        gate.wait(20)
+        gate.wait(120)
         return "late"
 
     machine = flow(
@@ -125,7 +125,7 @@ def test_a_stopped_executions_running_task_changes_nothing(make: Make) -> None:
 
     def function(name: str, payload: Any) -> Any:
         calls.append(1)
-        gate.wait(20)
+        gate.wait(120)
 
     stage = make(flow(("T", call()), ("Never", call("never"))), function)
     stage.start()
@@ -190,9 +190,9 @@ def test_a_failing_iteration_voids_the_claims_of_its_siblings(make: Make) -> Non
     def function(name: str, payload: Any) -> Any:
         if payload == "slow":
             begun.set()
-            gate.wait(20)
+            gate.wait(120)
             return "too late"
-        begun.wait(20)
+        begun.wait(120)
         raise ValueError("bad")
 
     machine = flow(

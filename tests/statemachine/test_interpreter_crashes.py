@@ -184,7 +184,7 @@ def test_executions_go_on_with_the_definition_they_were_started_with(tmp_path: P
 
     def function(name: str, payload: Any) -> Any:
         if name == "old":
-            gate.wait(20)
+            gate.wait(120)
         return name
 
     old = Stage(tmp_path, {"main": flow(("A", call("old")), ("Gone", call("older")))}, function)

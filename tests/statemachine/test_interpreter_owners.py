@@ -21,7 +21,7 @@ def test_opening_again_frees_the_claims_of_the_old_owner_at_once(make: Make) -> 
     def function(name: str, payload: Any) -> Any:
         payloads.append(payload)
         if len(payloads) == 1:
-            gate.wait(20)
+            gate.wait(120)
             return "late"
         return "in time"
 
@@ -67,7 +67,7 @@ def test_a_task_that_outlives_the_closing_is_done_by_the_next_owner(
         calls.append(1)
         if len(calls) > 1:
             return "second"
-        gate.wait(20)
+        gate.wait(120)
         return "first"
 
     stage = make(flow(("T", call())), function)
@@ -90,11 +90,11 @@ def test_closing_lets_a_running_task_finish_and_begins_no_other(make: Make) -> N
     def function(name: str, payload: Any) -> Any:
         calls.append(name)
         begun.set()
-        gate.wait(20)
+        gate.wait(120)
 
     stage = make(flow(("A", call("a")), ("B", call("b"))), function)
     stage.start()
-    begun.wait(20)
+    begun.wait(120)
     closing = threading.Thread(target=stage.interpreter.close)
     closing.start()
     wait_until(lambda: stage.interpreter._engine.closing)
@@ -112,7 +112,7 @@ def test_a_late_result_cannot_move_an_execution_that_was_taken_over(make: Make) 
 
     def function(name: str, payload: Any) -> Any:
         calls.append(len(calls))
-        gate.wait(20)
+        gate.wait(120)
         return "late"
 
     stage = make(flow(("T", call())), function)
@@ -135,7 +135,7 @@ def test_a_late_result_cannot_end_an_execution_that_another_owner_runs(make: Mak
     def function(name: str, payload: Any) -> Any:
         mine = len(calls)
         calls.append(mine)
-        gates[mine].wait(20)
+        gates[mine].wait(120)
         return results[mine]
 
     stage = make(flow(("T", call())), function)
@@ -158,7 +158,7 @@ def test_a_claim_that_has_moved_on_is_not_handed_out_again(make: Make) -> None:
     def function(name: str, payload: Any) -> Any:
         calls.append(name)
         if calls.count(name) == 1:
-            gates[name].wait(20)
+            gates[name].wait(120)
 
     stage = make(flow(("A", call("a")), ("B", call("b"))), function)
     stage.start()

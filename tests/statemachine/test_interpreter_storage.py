@@ -70,7 +70,7 @@ def test_many_threads_share_commits_and_each_gets_its_own_result_or_error(databa
     results: dict[int, Any] = {}
 
     def hold(connection: sqlite3.Connection) -> None:
-        gate.wait(20)
+        gate.wait(120)
 
     def write(key: int) -> None:
         def operation(connection: sqlite3.Connection) -> int:
@@ -128,7 +128,7 @@ def test_in_a_shared_commit_only_the_write_that_does_not_fit_fails(database: Dat
         except StorageError:
             outcomes[key] = "refused"
 
-    holder = threading.Thread(target=lambda: database.write(lambda connection: gate.wait(20)))
+    holder = threading.Thread(target=lambda: database.write(lambda connection: gate.wait(120)))
     holder.start()
     threads = [
         threading.Thread(target=write, args=(1, "small")),
@@ -157,7 +157,7 @@ def _queued(database: Database, operations: list[Callable[[sqlite3.Connection], 
         except (LookupError, StorageError, KeyboardInterrupt) as error:
             outcomes[place] = error
 
-    holder = threading.Thread(target=lambda: database.write(lambda connection: gate.wait(20)))
+    holder = threading.Thread(target=lambda: database.write(lambda connection: gate.wait(120)))
     holder.start()
     threads = [threading.Thread(target=write, args=(place,)) for place in range(len(operations))]
     for thread in threads:
