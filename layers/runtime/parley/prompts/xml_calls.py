@@ -50,8 +50,8 @@ class CallPiece:
 class TextCall:
     """A call: ``arguments`` is JSON text, or the model's own words if they cannot be read as an object.
 
-    They are what its pieces say together, or count in place of them. ``error``: why it cannot run although the arguments
-    say nothing wrong.
+    They are what its pieces say together, or count in place of them. ``error``: why it cannot run although the
+    arguments say nothing wrong.
     """
 
     name: str
@@ -204,7 +204,7 @@ class _OpenCall:
         self.first_end: int | None = None
 
     def note(self, end: re.Match[str]) -> None:
-        """What may be the end was found. Nothing behind the first one is given out before it is known to belong here."""
+        """What may be the end was found. Nothing behind the first one is given out before it is known to belong."""
         self.looked_at = end.end()
         if self.first_end is None:
             self.first_end = end.start()

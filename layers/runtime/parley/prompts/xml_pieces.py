@@ -43,7 +43,7 @@ class ArgumentPieces:
             self.name = found["name"] if self._names_itself else self.name
 
     def more(self, body: str, end: int | None) -> str:
-        """What is certain by now and was not given out. ``end``: where the body ends at the earliest, if that is known."""
+        """What is certain by now and was not given out. ``end``: where the body ends at the earliest, if known."""
         if self._start is None:
             return ""
         at = self._start + self._length

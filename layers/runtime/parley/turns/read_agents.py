@@ -1,4 +1,4 @@
-"""A project's agents as people see them: what may be a credential is for owners alone, and no agent hides the others."""
+"""A project's agents as people see them: what may be a credential is for owners alone, no agent hides the others."""
 
 from __future__ import annotations
 
