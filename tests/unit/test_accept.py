@@ -37,7 +37,9 @@ def start(world: World, message: str = "talk 0", **fields: Any) -> MessageAccept
 
 
 def test_a_repeated_first_post_finds_the_thread_that_it_opened(world: World) -> None:
+    world.take_signals()
     again = start(world, client_message_id="c0")
+    assert [kind for kind, _ in world.orchestrator.sent] == ["start"]
     assert again.thread_id == world.thread_id
     assert again.message_id == keys.message_id_for(world.thread_id, "c0")
     world.work()

@@ -81,6 +81,8 @@ def test_inactivity_closes_the_run_and_not_the_thread() -> None:
 def test_a_run_for_which_a_message_came_after_all_is_not_closed() -> None:
     thread = accepted(parked(), "m2")
     assert close_run(thread, thread.run_id, NOW) is thread
+    unclaimed = finished(accepted(in_a_turn(), "m2"))
+    assert close_run(unclaimed, unclaimed.run_id, NOW) is unclaimed
 
 
 def test_the_end_completes_the_thread_for_good() -> None:

@@ -173,9 +173,10 @@ def test_the_summary_stays_bounded() -> None:
 
 
 def test_finishing_a_turn_forgets_its_proposals_its_cancel_and_its_deaths() -> None:
-    thread = cancel(proposed(in_a_turn()), now=NOW)
+    thread = proposed(in_a_turn())
     thread = received(new_attempt(thread, thread.run_id))
-    done = finished(thread)
+    assert thread.run.deaths == 1
+    done = finished(cancel(thread, now=NOW))
     assert done.proposals == ()
     assert done.cancelled is False
     assert done.run.deaths == 0
