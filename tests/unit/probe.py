@@ -4,7 +4,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import AnyUrl, BaseModel, Field, model_validator
 
 from parley.clock import MovableClock
 from parley.tools.function import (
@@ -36,6 +36,7 @@ class Probe(Function):
         limit: int = Field(default=10, ge=1, le=100)
         order: Literal["up", "down"] = "up"
         title: str = Field(default="x", min_length=1, max_length=5)
+        link: AnyUrl | None = None
         tags: list[str] = Field(default_factory=list, max_length=2)
         ranges: list[Range] = Field(default_factory=list)
         flag: bool = False

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from parley.domain import keys
+from parley.domain.agents import AgentFunction
 from parley.domain.messages import Message
 from parley.domain.proposals import Outcome
 from parley.prompts.prompt import Prompt
@@ -43,6 +44,10 @@ class Till(OutsideSystem):
     def __init__(self) -> None:
         super().__init__()
         self.given: list[dict[str, Any]] = []
+        self.wrong: str | None = None
+
+    def fault(self, function: AgentFunction, arguments: dict[str, Any]) -> str | None:
+        return self.wrong
 
     def call(self, call: FunctionCall | RemoteCall) -> FunctionOutcome:
         self.given.append(call.arguments)
@@ -116,6 +121,20 @@ def test_arguments_that_a_person_emptied_are_empty(asked: tuple[World, str, Till
     world.work()
     (told,) = [event["data"] for event in world.events() if event["event"] == "ActionConfirmed"]
     assert [*till.given, told["arguments"], recorded(world, proposal_id).arguments] == [{}, {}, {}]
+
+
+def test_nobody_is_asked_about_arguments_that_are_wrong_and_they_run_nowhere(
+    asked: tuple[World, str, Till],
+) -> None:
+    world, proposal_id, till = asked
+    post(world, proposal_id, approved=False)
+    till.wrong = "Validation failed: the refund did not run, amount is too small"
+    world.write("pay")
+    world.work()
+    assert (world.conversation().turns, till.given) == (3, [])
+    responses = [event["data"] for event in world.events() if event["event"] == "ToolResponse"]
+    assert (responses[-1]["content"], responses[-1]["ok"]) == (till.wrong, False)
+    assert names(world).count("ActionRequiresConfirmation") == 1
 
 
 def test_arguments_sent_with_a_refusal_are_not_kept(asked: tuple[World, str, Till]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from parley.tools.hosts import HostRefused, HostRules
+from parley.tools.http_calls import make_client
 from parley.variables import BadSetting, function_hosts
 
 INTERNAL = [
@@ -100,6 +101,12 @@ def test_what_an_address_alone_tells_is_refused_before_anything_is_looked_up(
 )
 def test_an_address_within_the_rules_is_fine(setting: str, url: str) -> None:
     rules(setting).check_url(url)
+
+
+@pytest.mark.parametrize("setting", ["*", "public"])
+def test_no_redirect_takes_a_secret_elsewhere(setting: str) -> None:
+    with make_client("https://shop.example", HostRules.of(setting)) as client:
+        assert client.follow_redirects is False
 
 
 def test_a_laptop_reaches_everything_and_aws_what_is_public() -> None:
