@@ -39,7 +39,8 @@ _REFUSALS = {
     r"(declined|rejected|refused)( this)? action|^(user )?(declined|rejected)": "You declined it",
 }
 _REPORT = re.compile(r"(Done\.|All right\.|That did not work|Here is what) ")
-"""How this model's own reports begin: a subagent's is passed on as it is."""
+"""How this model's own reports begin: a subagent's is passed on, without what the runtime adds for the model."""
+_ADDED = re.compile(r"\n\n[^\n]*automatically declined[^\n]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ def _after_results(situation: _Situation) -> Reply:
 def _report(result: PromptMessage) -> str:
     content = shortened(result.content, 4000)
     if result.ok and _REPORT.match(content):
-        return content
+        return _ADDED.sub("", content)
     if result.ok and result.name == "searchKnowledgeBase":
         return _quotation(result.content)
     if result.ok:
