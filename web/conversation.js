@@ -10,7 +10,7 @@
 //   { kind: "note", id, text }
 // A call's status: writing | running | waiting | done | failed | declined | stopped. `over`: how the work of its subagent
 //   ended without a reply, failed | stopped.
-// A proposal: { id, question, name, arguments, expiresAt, outcome, reviewer, automatic, edited }, its outcome null or
+// A proposal: { id, question, name, arguments, expiresAt, outcome, reviewer, why, automatic, edited }, its outcome null or
 //   approved | declined | expired | superseded | cancelled | decided (known from the history alone).
 
 import { Turns } from "./turns.js";
@@ -141,7 +141,10 @@ export class Conversation extends Turns {
     Object.assign(call, { name: data.name ?? call.name, response: data.content ?? "", data: data.additional_data ?? {} });
     call.seconds = call.at ? event.at - call.at : undefined;
     call.status = declined ? "declined" : answered(data.ok, call.data);
-    if (call.proposal && !call.proposal.outcome) call.proposal.outcome = "cancelled";
+    if (call.proposal) {
+      call.proposal.outcome ??= "cancelled";
+      call.proposal.why = call.data.reason;
+    }
     this.settleBelow(call, "stopped");
     this.changed.add(call);
   }

@@ -91,6 +91,7 @@ export class Menu {
     this.waiting.hidden = count === 0;
     this.waiting.textContent = String(count);
     this.waiting.setAttribute("aria-label", `${count} waiting`);
+    this.shell.count(count);
   }
 
   // What the list cannot learn now it learns with the next refresh; only a lost sign-in is worth a word.

@@ -41,7 +41,7 @@ export class ProposalCard {
 
   update() {
     const { outcome } = this.proposal;
-    const key = outcome ?? (this.over ? "over" : this.state);
+    const key = outcome ? `${outcome} ${this.proposal.why ?? ""}` : this.over ? "over" : this.state;
     // What a person is typing is not thrown away because something else happened.
     if (key === this.shown) return;
     const held = this.holdsFocus;
@@ -194,15 +194,17 @@ export class ProposalCard {
   }
 
   showOutcome(outcome) {
-    const { reviewer, edited, arguments: given } = this.proposal;
+    const { reviewer, why, edited, arguments: given } = this.proposal;
     const [mark, words] = OUTCOMES[outcome] ?? ["cross", outcome];
     const by = reviewer ? ` by ${reviewer}` : "";
     const changed = edited && JSON.stringify(edited) !== JSON.stringify(given) ? ", with other arguments" : "";
     const question = element("span", { class: "faint" });
     question.append(visibleParts(this.proposal.question ?? ""));
+    const reason = element("q", {});
+    reason.append(visibleParts(typeof why === "string" ? why : ""));
     this.node.removeAttribute("aria-labelledby");
     this.node.replaceChildren(
-      element("p", { class: `proposal-outcome ${outcome}` }, icon(mark), element("span", {}, `${words}${by}${changed}`), question),
+      element("p", { class: `proposal-outcome ${outcome}` }, icon(mark), element("span", {}, `${words}${by}${changed}`), why ? reason : "", question),
     );
   }
 

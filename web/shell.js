@@ -49,6 +49,8 @@ export class Shell {
     this.outbox = new Outbox(this.api);
     this.listeners = new Set([(event) => this.taken(event)]);
     this.cleanups = [];
+    this.named = "Parley";
+    this.waiting = 0;
     this.agents = [];
   }
 
@@ -201,7 +203,14 @@ export class Shell {
   title(text) {
     $("title").textContent = text;
     $("title").title = text;
-    document.title = text === "Parley" ? text : `${text} · Parley`;
+    this.named = text === "Parley" ? text : `${text} · Parley`;
+    this.count(this.waiting);
+  }
+
+  // How many actions wait for this person, told where another tab shows it too.
+  count(waiting) {
+    this.waiting = waiting;
+    document.title = waiting ? `(${waiting}) ${this.named}` : this.named;
   }
 
   notice(text, { action, act, passing } = {}) {

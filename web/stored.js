@@ -62,6 +62,7 @@ function describe(call, { kind, id, content, ok, metadata, timestamp, additional
     call.proposal = { id, name, arguments: given ?? {}, question: content, expiresAt, outcome: "decided" };
   } else if (kind === "TOOL_RESPONSE") {
     const seconds = call.at ? timestamp - call.at : undefined;
+    if (call.proposal) call.proposal.why = data?.reason;
     Object.assign(call, { response: content, data: data ?? {}, status: answered(ok, data), seconds });
   }
 }

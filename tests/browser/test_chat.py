@@ -61,6 +61,7 @@ def test_a_function_with_confirmation_waits_for_it_and_goes_on(page: Page, serve
     expect(question.locator("dl")).to_contain_text("1, 2, 3")
     expect(page.locator("#phase")).to_have_text("Waiting for approval")
     expect(page.locator(".threads a[aria-current]")).to_contain_text("Needs approval")
+    expect(page).to_have_title("(1) Change custom_label_0 to 'Sale' for products 1, 2, 3 · Parley")
     question.get_by_role("button", name="Confirm", exact=True).click()
     expect(page.locator(".proposal-outcome")).to_contain_text("Confirmed by dev")
     said(page, "Done.")

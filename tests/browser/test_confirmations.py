@@ -54,6 +54,7 @@ def test_a_decline_tells_the_agent_its_reason(page: Page, server: Server) -> Non
     page.keyboard.type("Wrong order")
     card(page).get_by_role("button", name="Decline", exact=True).click()
     expect(page.locator(".proposal-outcome")).to_contain_text("Declined")
+    expect(page.locator(".proposal-outcome q")).to_have_text("Wrong order")
     asked = call(page, "Issue refund")
     expect(asked).to_have_attribute("data-status", "declined")
     asked.locator("summary").click()

@@ -85,6 +85,7 @@ def test_an_approval_is_seen_waiting_and_then_decided_without_a_reload(
     conversation = Conversation(client, "Please refund order A-1003")
     conversation.pending()
     inspect(page, server, conversation)
+    expect(page.locator(".chain .run")).to_contain_text("waiting for approval")
     expect(state(page, "AwaitConfirmation").locator(":scope > .row-head .state")).to_have_text("waiting")
     expect(node(page, "AwaitConfirmation")).to_have_class(re.compile(r"\bwaiting\b"))
     expect(page.locator(".machine")).to_have_attribute("aria-label", re.compile("AwaitConfirmation"))

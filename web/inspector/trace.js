@@ -23,6 +23,11 @@ export function waits(state) {
   return WAITS.has(state.name);
 }
 
+// Whether a person's decision is waited for, in the run or in a subagent's.
+export function asks(run) {
+  return leaves(run, run.states).some((state) => state.name === "AwaitConfirmation" && state.outcome === "running");
+}
+
 export function seconds(state, now) {
   return Math.max(0, (state.exited_at ?? now) - state.entered_at);
 }

@@ -5,7 +5,7 @@ import { diagram, machine } from "./diagram.js";
 import { clock, element, icon } from "../dom.js";
 import { address } from "../router.js";
 import { long, timeline } from "./timeline.js";
-import { condition, totals } from "./trace.js";
+import { asks, condition, totals } from "./trace.js";
 
 const STATUS = {
   running: "running",
@@ -179,6 +179,7 @@ class Inspector {
   link(entry, now) {
     const props = { href: address("runs", [this.thread, String(entry.generation)]), class: `run ${entry.status}` };
     if (entry.generation === this.run.generation) props["aria-current"] = "true";
+    const status = entry.status === "running" && props["aria-current"] && asks(this.run) ? "waiting for approval" : STATUS[entry.status];
     const took = long((entry.stopped_at ?? now) - entry.started_at);
     return element(
       "li",
@@ -187,7 +188,7 @@ class Inspector {
         "a",
         props,
         element("strong", {}, `Run ${entry.generation}`),
-        element("span", {}, STATUS[entry.status] ?? entry.status),
+        element("span", {}, status ?? entry.status),
         element("span", { class: "faint" }, `${entry.turns} ${entry.turns === 1 ? "turn" : "turns"} · ${took}`),
       ),
     );
