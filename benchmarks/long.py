@@ -24,7 +24,7 @@ from parley import wiring
 from parley.domain.agents import Agent
 from parley.domain.conversation import RunStatus
 from parley.installation import Installation
-from parley.turns import accept_message, conversations, projects
+from parley.turns import accept_message, agents, conversations
 from parley.turns.accept_message import NewMessage
 from tests.support.counted import CountedStore, Counts
 
@@ -70,7 +70,7 @@ class Long:
             "functions": [function],
         }
         agent = Agent.model_validate({**facts, "settings": {"script": SCRIPT}})
-        projects.put_agent(self._runtime, "demo", agent)
+        agents.put_agent(self._runtime, "demo", agent)
 
     def turn(self, number: int) -> Cost:
         """One turn, from the message until its run waits."""

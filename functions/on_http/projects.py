@@ -25,7 +25,7 @@ from parley.domain.errors import InvalidRequest
 from parley.domain.faults import refuse_unknown
 from parley.domain.remote_functions import HIDDEN
 from parley.domain.values import Value
-from parley.turns import projects, read_agents
+from parley.turns import agents, projects
 from parley.turns.projects import Member, Project
 from parley.turns.sockets import ticket_answer
 
@@ -110,19 +110,19 @@ def put_member(project: Name, user: Name, member: MemberInput) -> Member:
 
 
 @router.get(AGENTS, tags=["agents"])
-def agents(project: Name) -> dict[str, Any]:
+def list_agents(project: Name) -> dict[str, Any]:
     """The project's agents with their functions, predefined messages and the caller's last use.
 
     Their prompts and settings, which may be long, come with the single agent. `unreadable` names agents that have to
     be put again, and why.
     """
-    return read_agents.list_agents(wiring.runtime(), current_user(), project)
+    return agents.list_agents(wiring.runtime(), current_user(), project)
 
 
 @router.get(f"{AGENTS}/<agent>", tags=["agents"])
 def get_agent(project: Name, agent: AgentId) -> Agent:
     """An agent; values of its functions' headers and queries for owners only."""
-    return read_agents.show_agent(wiring.runtime(), current_user(), project, agent)
+    return agents.show_agent(wiring.runtime(), current_user(), project, agent)
 
 
 @router.put(f"{AGENTS}/<agent>", tags=["agents"])
@@ -131,7 +131,7 @@ def put_agent(project: Name, agent: AgentId, body: AgentInput) -> Agent:
     projects.require_owner(wiring.runtime(), current_user(), project)
     if body.agent_id != agent:
         raise InvalidRequest("invalid_request", f"agent_id: must be {agent}, as in the path.")
-    return projects.put_agent(wiring.runtime(), project, Agent.model_validate(body.model_dump()))
+    return agents.put_agent(wiring.runtime(), project, Agent.model_validate(body.model_dump()))
 
 
 @router.get("/api/providers", tags=["agents"])

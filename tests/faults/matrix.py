@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, cast, get_args
 
 from parley.clock import MovableClock
-from parley.turns import projects
+from parley.turns import agents, projects
 from tests.faults.judge import Story, differences, tell
 from tests.faults.person import PROJECT, USER, Lost
 from tests.faults.process import Process
@@ -104,7 +104,7 @@ def _fill(folder: Path) -> None:
     projects.ensure_project(process.runtime, projects.Project(project_id=PROJECT, name="Demo"))
     projects.ensure_member(process.runtime, PROJECT, USER, projects.Role.OWNER)
     for agent in AGENTS:
-        projects.put_agent(process.runtime, PROJECT, agent)
+        agents.put_agent(process.runtime, PROJECT, agent)
     process.leave()
 
 

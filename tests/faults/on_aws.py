@@ -20,7 +20,7 @@ from parley import assets, wiring
 from parley.aws import clients
 from parley.aws.orchestrator import StepFunctionsOrchestrator
 from parley.aws.store import DynamoStore
-from parley.turns import projects
+from parley.turns import agents, projects
 from parley.turns.runtime import Runtime
 from tests.faults.judge import differences, tell
 from tests.faults.matrix import SIDES, Case, Clean
@@ -59,7 +59,7 @@ class AwsPerson(Person):
         projects.ensure_project(self._runtime, projects.Project(project_id=PROJECT, name="Demo"))
         projects.ensure_member(self._runtime, PROJECT, USER, projects.Role.OWNER)
         for agent in AGENTS:
-            projects.put_agent(self._runtime, PROJECT, agent)
+            agents.put_agent(self._runtime, PROJECT, agent)
         self.connect(self._runtime)
 
     def _invoke(self, function: str, payload: Any) -> Any:

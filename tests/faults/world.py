@@ -19,7 +19,7 @@ from parley.domain.proposals import Outcome
 from parley.embedded.blobs import FolderBlobs
 from parley.embedded.database import Database
 from parley.embedded.store import SqliteStore
-from parley.turns import accept_message, conversations, projects
+from parley.turns import accept_message, agents, conversations, projects
 from parley.turns.accept_message import NewMessage
 from parley.turns.cancel import cancel
 from parley.turns.decide import DecisionRequest, decide
@@ -123,7 +123,7 @@ class World(Workers):
     ) -> None:
         """A person starts the conversation; if its worker dies on it, the client sends again. ``more``: the agent's."""
         projects.ensure_member(self.runtime, "shop", "ann", projects.Role.OWNER)
-        projects.put_agent(self.runtime, "shop", _agent(policy, turns, **more))
+        agents.put_agent(self.runtime, "shop", _agent(policy, turns, **more))
         first = NewMessage(message="talk 0", client_message_id="c0")
         self.messages.append(Sent("c0", "talk 0"))
         for accident in (fault, None):

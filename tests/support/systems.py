@@ -24,7 +24,7 @@ from parley.domain.agents import Agent
 from parley.domain.conversation import Conversation, RunStatus
 from parley.domain.events import channel_of
 from parley.tools.function import Function, FunctionArguments, FunctionFailed, FunctionResult
-from parley.turns import projects, sockets
+from parley.turns import agents, projects, sockets
 from parley.turns.projects import Role
 from parley.turns.runtime import Runtime
 from tests.support.client import Client
@@ -180,7 +180,7 @@ class System(Client):
 
     def put_agent(self, agent: Agent) -> None:
         """Put an agent into the project as it is."""
-        projects.put_agent(self.runtime, self.project, agent)
+        agents.put_agent(self.runtime, self.project, agent)
 
     def change_settings(self, **changes: Any) -> None:
         """Change settings of the installation."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from parley.domain.errors import Conflict, InvalidRequest
-from parley.turns import projects
-from parley.turns.projects import AGENT_BYTES, Role
+from parley.turns import agents, projects
+from parley.turns.agents import AGENT_BYTES
+from parley.turns.projects import Role
 from tests.faults.world import World
 
 
@@ -22,6 +23,6 @@ def test_the_only_owner_stays_one_until_there_is_another(world: World, role: Rol
 
 def test_an_agent_has_a_largest_size(world: World) -> None:
     agent = projects.read_agent(world.runtime, "shop", "helper")
-    with pytest.raises(InvalidRequest, match=str(AGENT_BYTES)):
-        projects.put_agent(world.runtime, "shop", agent.but(system_prompt="x" * AGENT_BYTES))
+    with pytest.raises(InvalidRequest, match=f"{AGENT_BYTES:,}"):
+        agents.put_agent(world.runtime, "shop", agent.but(system_prompt="x" * AGENT_BYTES))
     assert projects.read_agent(world.runtime, "shop", "helper") == agent

@@ -32,6 +32,7 @@ from parley.tools.data import ProjectData
 from parley.tools.function import FunctionContext
 from parley.turns import accept_message, conversations, decide, projects, read_events, read_threads
 from parley.turns.accept_message import NewMessage
+from parley.turns.agents import put_agent
 from parley.turns.decide import DecisionRequest
 
 USER, PROJECT = "tester", "rehearsal"
@@ -173,7 +174,7 @@ def rehearsal(
         projects.ensure_member(installation.runtime, PROJECT, USER, projects.Role.OWNER)
         known = [Agent.model_validate(agent) for agent in agents]
         for agent in known:
-            projects.put_agent(installation.runtime, PROJECT, agent)
+            put_agent(installation.runtime, PROJECT, agent)
         yield Rehearsal(installation, clock, known[-1].agent_id)
     finally:
         wiring.use(None)

@@ -23,7 +23,7 @@ from parley.providers.client import ProviderClient
 from parley.providers.registry import ProviderRegistry
 from parley.tools.registry import FunctionRegistry
 from parley.tools.remote import RemoteFunctions
-from parley.turns import knowledge, projects
+from parley.turns import agents, knowledge, projects
 from parley.turns.function_ports import LambdaInvoker
 from parley.turns.knowledge_ports import Knowledge
 from parley.turns.ports import Clock, Secrets
@@ -228,7 +228,7 @@ def ensure_demo(runtime: Runtime, user_id: str) -> None:
     pack = importlib.import_module(DEMO_PACK)
     pack.install(runtime.store, DEMO_PROJECT, runtime.clock)
     for agent in pack.agents():
-        projects.put_agent(runtime, DEMO_PROJECT, agent)
+        agents.put_agent(runtime, DEMO_PROJECT, agent)
     knowledge.install(runtime, DEMO_PROJECT, pack.documents())
     projects.ensure_project(runtime, projects.Project(project_id=DEMO_PROJECT, name="Demo"))
 

@@ -80,7 +80,7 @@ def _compiled(pattern: str) -> SchemaValidator:
 
 
 def _size(pattern: str) -> int:
-    """At least how many states the pattern has: counts of characters add up, counts of groups multiply."""
+    """About how many states the pattern has: counts of characters add up, counts of groups multiply."""
     states, times = len(pattern), 1
     for group, least, most in _COUNT.findall(pattern):
         count = max(1, int((most or least)[:6]))

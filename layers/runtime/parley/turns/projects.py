@@ -10,14 +10,11 @@ from functools import lru_cache
 from pydantic import Field, ValidationError
 
 from parley.domain import keys
-from parley.domain.agents import MOST_FUNCTIONS, Agent, AgentFunction, ClassFunction, SubagentFunction
+from parley.domain.agents import Agent, AgentFunction, ClassFunction, SubagentFunction
 from parley.domain.conversation import Conversation
 from parley.domain.errors import (
     Conflict,
-    InvalidRequest,
     NotFound,
-    ProviderNotConfigured,
-    ProviderRejectedRequest,
     Refusal,
 )
 from parley.domain.faults import faults_in
@@ -28,8 +25,6 @@ from parley.turns.ports import ConditionFailed, Item
 from parley.turns.records import Stored, load, parse, put, whole_body
 from parley.turns.runtime import Runtime
 
-AGENT_BYTES = 200_000
-"""Largest agent, as JSON: an answer of Lambda's holds 6 MB."""
 MEMBER_LIMIT = 10_000
 NO_PARAMETERS = {"type": "object", "properties": {}}
 
@@ -220,69 +215,6 @@ def _limit(function: AgentFunction, spec: FunctionSpec) -> int | None:
     if isinstance(function.implementation, SubagentFunction):
         return None
     return spec.time_limit_seconds if function.time_limit_seconds is None else function.time_limit_seconds
-
-
-def put_agent(runtime: Runtime, project_id: str, agent: Agent) -> Agent:
-    """Add or replace an agent; as it is kept, with what its MCP servers know of their tools.
-
-    Raises InvalidRequest if it names what is not there.
-    """
-    if agent.provider not in runtime.providers.names():
-        known = ", ".join(runtime.providers.names())
-        raise InvalidRequest("invalid_request", f"provider: {agent.provider} is not one of {known}.")
-    try:
-        runtime.providers.check_settings(agent.provider, agent.settings)
-    except ProviderRejectedRequest as error:
-        raise InvalidRequest("invalid_request", f"{error.message}.") from None
-    _require_helpers(runtime, agent)
-    _require_subagents(runtime, project_id, agent)
-    agent = _with(agent, runtime.functions.settled(project_id, agent.functions))
-    size = len(agent.model_dump_json().encode())
-    if size > AGENT_BYTES:
-        raise InvalidRequest(
-            "invalid_request", f"the agent has {size} bytes; at most {AGENT_BYTES} are kept."
-        )
-    if len(with_class_facts(runtime.functions, agent).functions) > MOST_FUNCTIONS:
-        words = f"functions: at most {MOST_FUNCTIONS}, those of workspace, images and knowledge included."
-        raise InvalidRequest("invalid_request", words)
-    put(runtime, keys.project_partition(project_id), keys.agent(agent.agent_id), agent, if_version=None)
-    return agent
-
-
-def _require_helpers(runtime: Runtime, agent: Agent) -> None:
-    """Who makes the agent's pictures and checks its messages has to be able to."""
-    field = ""
-    try:
-        if agent.images is not None:
-            field = "images"
-            runtime.providers.image_maker(agent.images.provider)
-        if agent.moderation is not None:
-            field = "moderation"
-            runtime.providers.moderator(agent.moderation.provider)
-    except ProviderNotConfigured as error:
-        raise InvalidRequest("invalid_request", f"{field}.provider: {error.message}.") from None
-
-
-def _require_subagents(runtime: Runtime, project_id: str, agent: Agent) -> None:
-    for function in agent.functions:
-        implementation = function.implementation
-        if not isinstance(implementation, SubagentFunction) or implementation.subagent_id == agent.agent_id:
-            continue
-        name = implementation.subagent_id
-        if runtime.store.get(keys.project_partition(project_id), keys.agent(name)) is None:
-            words = f"functions: {function.name}: this project has no agent {name}; put that one first."
-            raise InvalidRequest("invalid_request", words)
-
-
-def _with(agent: Agent, functions: tuple[AgentFunction, ...]) -> Agent:
-    """The agent with these functions; among those of a server there may be more, and names twice."""
-    if functions == agent.functions:
-        return agent
-    try:
-        return Agent.model_validate({**agent.model_dump(), "functions": functions})
-    except ValidationError as error:
-        words = faults_in(error.errors(include_url=False), None, {})
-        raise InvalidRequest("invalid_request", f"{words}.") from None
 
 
 def note_use(runtime: Runtime, project_id: str, user_id: str, agent_id: str) -> None:
