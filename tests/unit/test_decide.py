@@ -118,6 +118,7 @@ def recorded(world: World, proposal_id: str) -> Any:
 def test_arguments_that_a_person_emptied_are_empty(asked: tuple[World, str, Till]) -> None:
     world, proposal_id, till = asked
     assert post(world, proposal_id, approved=True, arguments={}) == ("applied", Outcome.APPROVED)
+    assert pending_proposals(world.runtime, "ann", "shop") == []
     world.work()
     (told,) = [event["data"] for event in world.events() if event["event"] == "ActionConfirmed"]
     assert [*till.given, told["arguments"], recorded(world, proposal_id).arguments] == [{}, {}, {}]
