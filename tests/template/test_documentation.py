@@ -86,3 +86,12 @@ def test_every_command_is_listed() -> None:
 def test_every_event_and_every_kind_of_message_is_explained() -> None:
     text = (ROOT / "docs" / "http-api.md").read_text(encoding="utf-8")
     assert [name for name in [*EventName, *MessageKind] if name not in text] == []
+
+
+def test_every_conflict_and_the_like_is_listed() -> None:
+    """Errors that a client tells apart by their type, other than by the status alone."""
+    raised = re.compile(r'\b(?:Conflict|Gone|TooLarge|TooManyQueued)\(\s*"(\w+)"')
+    sources = (ROOT / "layers" / "runtime" / "parley").rglob("*.py")
+    types = {name for path in sources for name in raised.findall(path.read_text(encoding="utf-8"))}
+    text = (ROOT / "docs" / "http-api.md").read_text(encoding="utf-8")
+    assert sorted(name for name in types if f"`{name}`" not in text) == []
