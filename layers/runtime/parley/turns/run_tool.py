@@ -92,7 +92,9 @@ def _refused(outcome: Outcome, reason: str | None = None) -> FunctionOutcome:
         return stopped(REFUSALS[outcome], unrun=True)
     if not reason:
         return FunctionOutcome(REFUSALS[outcome], ok=False)
-    return FunctionOutcome(f"{REFUSALS[outcome]} Reason: {reason}", ok=False, additional_data={"reason": reason})
+    return FunctionOutcome(
+        f"{REFUSALS[outcome]} Reason: {reason}", ok=False, additional_data={"reason": reason}
+    )
 
 
 def _run(
