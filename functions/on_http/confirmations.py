@@ -6,7 +6,7 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler.api_gateway import Router
 
-from on_http.answers import Name
+from on_http.answers import Name, Written
 from on_http.resolver import current_user
 from parley import wiring
 from parley.turns.decide import DecisionRequest, DecisionResult, decide, pending_proposals
@@ -15,8 +15,12 @@ from parley.turns.read_threads import shown_proposal
 router = Router()  # type: ignore[no-untyped-call]
 
 
+class DecisionInput(DecisionRequest, Written):
+    """A decision as a person sends it."""
+
+
 @router.post("/confirmations/<proposal_id>", tags=["confirmations"])
-def confirm(proposal_id: Name, request: DecisionRequest) -> DecisionResult:
+def confirm(proposal_id: Name, request: DecisionInput) -> DecisionResult:
     """Approve or decline a proposed action."""
     return decide(wiring.runtime(), current_user(), proposal_id, request)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.openapi.params import Header, Path, Query
 
-from on_http.answers import Cursor, Limit, Name
+from on_http.answers import Cursor, Limit, Name, Written
 from on_http.resolver import current_user
 from parley import wiring
 from parley.turns import accept_message, read_events, read_runs, read_threads
@@ -23,19 +23,23 @@ Number = Annotated[int, Path(ge=1, le=10**9)]
 Turn = Annotated[int | None, Query(ge=1, le=10**9, description="Only this turn's messages and model calls")]
 
 
+class MessageInput(NewMessage, Written):
+    """A message as a person posts it."""
+
+
 def _keyed(message: NewMessage, key: str | None) -> NewMessage:
     return message.but(client_message_id=key) if key and not message.client_message_id else message
 
 
 @router.post("/api/projects/<project>/agents/<agent>/chat", tags=["threads"])
-def start(project: Name, agent: Name, message: NewMessage, key: IdempotencyKey = None) -> MessageAccepted:
+def start(project: Name, agent: Name, message: MessageInput, key: IdempotencyKey = None) -> MessageAccepted:
     """Start a conversation; answers before any AI work."""
     caller = current_user()
     return accept_message.start_thread(wiring.runtime(), caller, project, agent, _keyed(message, key))
 
 
 @router.post(THREAD, tags=["threads"])
-def post(project: Name, thread: Name, message: NewMessage, key: IdempotencyKey = None) -> MessageAccepted:
+def post(project: Name, thread: Name, message: MessageInput, key: IdempotencyKey = None) -> MessageAccepted:
     """Continue a conversation."""
     caller = current_user()
     return accept_message.continue_thread(wiring.runtime(), caller, project, thread, _keyed(message, key))

@@ -78,6 +78,7 @@ def test_a_body_that_is_no_text_is_a_bad_request(world: World) -> None:
         ({}, "either message or predefined_message"),
         ({"message": None}, "either message or predefined_message"),
         ({"message": "a", "predefined_message": "b"}, "either message or predefined_message"),
+        ({"mesage": "a"}, "unknown: mesage; accepted: message, predefined_message, client_message_id,"),
         *bad("predefined_message", "b", 5),
         *bad("message", "", "x" * 32_001, "😀" * 32_001, 1, True, ["x"], {"text": "x"}),
         *bad("turns_per_run", 0, 51, -1, "2", True, 1.5, **MESSAGE),
@@ -104,6 +105,7 @@ def test_an_idempotency_key_has_the_same_bounds_as_a_client_message_id(world: Wo
     ("body", "place"),
     [
         ({}, "approved: "),
+        ({"approved": False, "reasons": "x"}, "unknown: reasons; accepted: approved, arguments, reason."),
         *bad("approved", None, "yes", "true", 1, 0, [], {}),
         *bad("arguments", [], "x", 1, approved=True),
         *bad("reason", "x" * 2001, 1, approved=True),
