@@ -16,11 +16,11 @@ from parley.prompts.prompt import Prompt
 from parley.turns.calls import REFUSALS, read_proposal
 from parley.turns.conversations import sortable
 from parley.turns.decide import DecisionRequest, decide, pending_proposals
-from parley.turns.function_ports import FunctionCall, FunctionOutcome, RemoteCall
+from parley.turns.function_ports import FunctionCall, FunctionOutcome, FunctionSpec, RemoteCall
 from parley.turns.model_ports import Delta, Finish, ToolArgumentsDelta, ToolCallStart
 from parley.turns.ports import IndexKey, Item
 from parley.turns.records import put
-from tests.faults.test_accidents import names, reach
+from tests.faults.test_accidents import an_execution_dies, names, reach
 from tests.faults.world import CONFIRMATION, World
 from tests.support.faulty import OutsideSystem, TalkingProvider
 from tests.support.models import OneProvider
@@ -209,3 +209,45 @@ def test_a_call_that_was_cancelled_before_it_began_does_not_run(world: World) ->
     responses = [event["data"] for event in world.events() if event["event"] == "ToolResponse"]
     assert [data["content"] for data in responses] == 3 * [REFUSALS[Outcome.CANCELLED]]
     assert "TurnCancelled" in names(world)
+
+
+@pytest.fixture
+def waiting(world: World) -> World:
+    """Of three calls of a reply one has run, and two wait for a decision; then the execution dies."""
+    world.work()
+    world.write("act now")
+    world.work()
+    assert len(world.conversation().proposals) == 2
+    return world
+
+
+def test_a_call_that_has_its_response_does_not_run_again(waiting: World) -> None:
+    an_execution_dies(waiting)
+    waiting.work()
+    assert waiting.conversation().run.attempt == 2
+    assert [count for (name, _), count in waiting.outside.done.items() if name == "note"] == [1]
+
+
+def test_a_call_that_has_its_response_is_not_asked_about_though_it_needs_approval_by_now(
+    waiting: World,
+) -> None:
+    class Strict(Till):
+        def spec(self, class_name: str) -> FunctionSpec:
+            return FunctionSpec(class_name, "", {"type": "object"}, True, None)
+
+    an_execution_dies(waiting)
+    waiting.outside = Strict()
+    waiting.use(replace(waiting.runtime, functions=waiting.outside))
+    waiting.work()
+    outcomes = {entry.outcome for entry in waiting.conversation().proposals if entry.token is None}
+    assert len(waiting.conversation().proposals) == 3
+    assert outcomes == {Outcome.CANCELLED}
+
+
+def test_an_action_that_expired_while_nothing_ran_is_not_waited_for_again(waiting: World) -> None:
+    waiting.clock.advance(CONFIRMATION)
+    an_execution_dies(waiting)
+    waiting.work()
+    assert waiting.conversation().turns == 2
+    told = [event["data"]["reason"] for event in waiting.events() if event["event"] == "ActionRejected"]
+    assert told == ["expired", "expired"]
