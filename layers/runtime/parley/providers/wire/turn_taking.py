@@ -40,7 +40,7 @@ def turns_of(prompt: Prompt, ids: re.Pattern[str], *, results_apart: bool = Fals
     messages = [message for message in map(_sayable, with_sent_ids(prompt, ids)) if message is not None]
     if prompt.system and not prompt.capabilities.supports_system_messages:
         messages.insert(0, _said(prompt.system))
-    elif not messages or messages[0].role == "assistant":
+    elif not messages:
         messages.insert(0, _said(BLANK))
     if messages[-1].role == "assistant":
         messages.append(_said(GO_ON))
