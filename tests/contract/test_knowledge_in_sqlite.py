@@ -99,6 +99,13 @@ def test_a_heading_counts_more_than_a_mention(library: Library) -> None:
     assert ids(shop.search("warranty", 5)) == ["subject", "mention"]
 
 
+def test_what_is_asked_in_two_words_is_found_in_one(library: Library) -> None:
+    shop = library.project()
+    shop.put("one", None, "# Backup\n\nEvery night.")
+    shop.put("two", None, "# Back office\n\nUp the stairs.")
+    assert ids(shop.search("How do I back up my files?", 5))[0] == "one"
+
+
 def test_a_passage_says_its_section_and_where_it_begins(library: Library) -> None:
     shop = library.project()
     shop.put("returns.md", None, RETURNS)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 LONGEST_WORD: Final = 64
@@ -44,6 +45,8 @@ _COMMON: Final = """
     a an and any are as at be been but by can could did do does for from had has have how i if in into
     is it its may me my no not of on or our shall should so than that the their them then there these
     they this those to us was we were what when where which who whom whose why will with would you your
+    about also am get happen happens just many mean means much need only out over own please some someone
+    something tell up want
     aber als am auf aus bei bin das dass dem den der des die ein eine einem einen einer es fur hat ich
     ihr im ist kann mein mit nach nicht oder sich sie sind und uns von vom war was wenn wer wie wir wo
     zu zum zur au aux avec ce ces cette comment dans de du elle en est et il je la le les ma mes mon
@@ -125,6 +128,11 @@ def query_words(query: str) -> list[str]:
     """The words that a search is about, each once: not the common ones, unless there are no others."""
     all_words = list(dict.fromkeys(words(query)))
     return [word for word in all_words if word not in COMMON] or all_words
+
+
+def neighbours(query: str) -> list[str]:
+    """Each two neighbours as one word, which a document may have written so: ``back up`` and ``backup``."""
+    return list(dict.fromkeys(one + other for one, other in pairwise(words(query))))
 
 
 def _folded(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 from parley.domain.documents import Document
 from parley.domain.errors import StorageError
 from parley.domain.passages import passages
-from parley.domain.words import query_words
+from parley.domain.words import neighbours, query_words
 from parley.embedded import knowledge_tables as tables
 from parley.embedded.database import Database
 from parley.turns.documents import Documents
@@ -60,13 +60,15 @@ class SqliteKnowledge:
         """Words as they are count most, in headings above all; then their stems; a word that is found neither way
         is looked for inside of others, as in German compounds.
         """
-        wanted = query_words(query)[:_MOST_WORDS]
+        wanted, perhaps = query_words(query)[:_MOST_WORDS], neighbours(query)[:_MOST_WORDS]
         if not wanted:
             return []
         hits: list[Hit] = []
         for _ in range(_TRIES):
             self._make_complete(project_id)
-            hits = self._read(lambda connection: tables.search(connection, project_id, wanted, limit))
+            hits = self._read(
+                lambda connection: tables.search(connection, project_id, wanted, perhaps, limit)
+            )
             if project_id in self._complete:  # no damage was found meanwhile
                 break
         return hits

@@ -144,13 +144,17 @@ def _matches(connection: sqlite3.Connection, table: str, match: str) -> bool:
     return found.fetchone() is not None
 
 
-def search(connection: sqlite3.Connection, project_id: str, wanted: list[str], limit: int) -> list[Hit]:
-    """The project's best passages for these words, of ``domain.words``."""
+def search(
+    connection: sqlite3.Connection, project_id: str, wanted: list[str], perhaps: list[str], limit: int
+) -> list[Hit]:
+    """The project's best passages for these words, of ``domain.words``; ``perhaps``: for these if it has them."""
     table = _table(project_id)
     known = "SELECT 1 FROM documents WHERE project = ? LIMIT 1"
     if connection.execute(known, (project_id,)).fetchone() is None:
         return []
-    match = " OR ".join(part for word in wanted for part in _parts(connection, project_id, word))
+    parts = [part for word in wanted for part in _parts(connection, project_id, word)]
+    parts += [f'{{heading words}} : "{word}"' for word in sorted(_known(connection, project_id, perhaps))]
+    match = " OR ".join(parts)
     rows = connection.execute(
         f"SELECT document, revision, passage, section, start, -bm25({table}, 4.0, 2.0, 1.0) AS score FROM {table}"
         f" WHERE {table} MATCH ? ORDER BY score DESC, rowid LIMIT ?",
@@ -184,11 +188,16 @@ def _forms(word: str) -> list[str]:
     return [f'{{heading words}} : "{word}"', f'stems : "{stem(word)}"']
 
 
+def _known(connection: sqlite3.Connection, project_id: str, some: list[str]) -> set[str]:
+    """Those of some words that the project has."""
+    known = f"SELECT term FROM terms WHERE project = ? AND term IN ({', '.join('?' * len(some))})"
+    return {term for (term,) in connection.execute(known, (project_id, *some))}
+
+
 def _made_of(connection: sqlite3.Connection, project_id: str, word: str) -> list[tuple[str]]:
     """The longest words of the project with which a word that it has not begins and ends."""
     parts = parts_of(word)
-    known = f"SELECT term FROM terms WHERE project = ? AND term IN ({', '.join('?' * len(parts))})"
-    terms = {term for (term,) in connection.execute(known, (project_id, *parts))}
+    terms = _known(connection, project_id, parts)
     begins = next((part for part in parts if part in terms and word.startswith(part)), None)
     ends = next((part for part in parts if part in terms and word.endswith(part)), None)
     return [(part,) for part in dict.fromkeys((begins, ends)) if part is not None]
