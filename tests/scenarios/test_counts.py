@@ -7,6 +7,7 @@ makes a turn cheaper changes the numbers here; one that makes it dearer has to s
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from parley.tools.function import agent_function
@@ -123,3 +124,10 @@ def test_a_plain_turn_pushes_each_event_once_to_each_listener(system: System) ->
     frames = [json.dumps(event, separators=(",", ":"), ensure_ascii=False) for event in events]
     assert sizes["pusher.post"] == 2 * sum(len(frame.encode()) for frame in frames)
     assert len(named(events, "StreamMessageChunk")) == 1
+
+
+def test_the_readme_tells_what_is_counted_here() -> None:
+    readme = Path(__file__).parents[2].joinpath("README.md").read_text(encoding="utf-8")
+    for turn, told in (("without tools | 7 | 5", PLAIN_COST), ("with one tool call | 14 | 8", CALL_COST)):
+        reads = told["store.get"] + told["store.query"]
+        assert f"| {turn} | {reads} | {told['store.put']} |" in readme
