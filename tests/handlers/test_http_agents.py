@@ -60,7 +60,8 @@ def test_what_may_be_a_credential_is_shown_to_owners_alone(world: World) -> None
         assert answer.body["error"]["message"].startswith(words)
 
 
-OLD = json.dumps({**AGENT, "agent_id": "old", "history_window": 0})
+FTP = {"name": "f", "implementation": {"kind": "http", "url": "ftp://x"}}
+OLD = json.dumps({**AGENT, "agent_id": "old", "history_window": 0, "functions": [FTP]})
 
 
 @pytest.fixture
@@ -73,7 +74,8 @@ def unreadable(world: World) -> World:
 
 
 WORDS = (
-    "The agent old cannot be read: history_window: must be at least 1, not 0. "
+    "The agent old cannot be read: history_window: must be at least 1, not 0; functions.0.implementation.url: "
+    "must be an address such as https://tools.example.com/orders. "
     "An owner of the project has to put it again."
 )
 
@@ -91,5 +93,5 @@ def test_an_agent_that_cannot_be_read_is_told_beside_the_others_and_can_be_put_a
     assert "stored" not in theirs.body["error"]
     chat = world.refused(409, "agent_unreadable", "POST", f"{AGENTS}/old/chat", body=MESSAGE)
     assert chat.body["error"] == {"type": "agent_unreadable", "message": WORDS}
-    assert put(world, {**json.loads(OLD), "history_window": 5}).status == 200
+    assert put(world, {**json.loads(OLD), "history_window": 5, "functions": []}).status == 200
     assert world.system.get(world.path(AGENTS))["unreadable"] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable
 from enum import StrEnum
@@ -162,9 +163,11 @@ def ready_agent(runtime: Runtime, item: Item) -> Agent:
 def _parsed(runtime: Runtime, item: Item, read: Callable[[str], Agent]) -> Agent:
     """What an older release accepted, this one may not: whoever meets it hears what to do."""
     try:
-        return read(whole_body(runtime, item))
+        body = whole_body(runtime, item)
+        return read(body)
     except ValidationError as error:
-        fault = faults_in(error.errors(include_url=False), None, {})
+        faults = error.errors(include_url=False)
+        fault = faults_in(faults, None if faults[0]["type"] == "json_invalid" else json.loads(body), {})
     except LookupError:
         fault = "its stored text is gone"
     name = item.sort.removeprefix(keys.AGENTS)
