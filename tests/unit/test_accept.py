@@ -14,7 +14,9 @@ from parley.domain.errors import Conflict, InvalidRequest, NotFound, StoreUnavai
 from parley.turns.accept_message import MessageAccepted, NewMessage, continue_thread, start_thread
 from parley.turns.accepted import fingerprint_of
 from parley.turns.ports import Item, Store
+from tests.faults.test_accidents import reach
 from tests.faults.world import INACTIVITY, World
+from tests.support.faulty import Fault
 
 
 def post(world: World, message: str = "talk", user: str = "ann", **fields: Any) -> MessageAccepted:
@@ -192,3 +194,30 @@ def test_a_post_that_is_overtaken_by_its_own_repetition_and_the_whole_turn_adds_
     assert answer.message_id == keys.message_id_for(world.thread_id, "c7")
     assert world.conversation().turns == 2
     assert world.conversation().inbox == ()
+
+
+def test_a_message_in_the_instant_in_which_the_run_would_close_is_answered_by_it(world: World) -> None:
+    world.work()
+    world.time_passes(INACTIVITY + 10.0)
+    reach(world, "CloseRun")
+    accept(world, "talk 1")
+    world.work()
+    assert (world.conversation().turns, world.conversation().run_id[1:]) == (2, (1, 1))
+
+
+@pytest.mark.parametrize("call", range(1, 12))
+def test_the_end_of_a_cancelled_turn_is_finished_by_the_next_try_wherever_the_first_died(
+    world: World, call: int
+) -> None:
+    world.work()
+    world.write("talk 1")
+    reach(world, "InvokeModel")
+    world.cancel()
+    reach(world, "RecordReply")
+    (branch,) = (branch for branch in world.stepper.ready() if branch.state == "RecordReply")
+    world.fault = Fault("dies", call, behind=True)
+    world.stepper.step(branch)
+    world.fault = None
+    world.time_passes(10.0)
+    world.work()
+    assert world.conversation().run.status is RunStatus.PARKED

@@ -143,6 +143,9 @@ def test_arguments_sent_with_a_refusal_are_not_kept(asked: tuple[World, str, Til
     assert post(world, proposal_id, approved=False, arguments={"amount": 5}) == ("applied", Outcome.DECLINED)
     world.work()
     assert (recorded(world, proposal_id).arguments, till.given) == (None, [])
+    record = world.store.get(keys.proposal_partition(proposal_id), keys.PROPOSAL)
+    assert record is not None
+    assert record.version == 2  # made and decided
 
 
 def test_what_can_be_decided_no_more_is_not_listed(asked: tuple[World, str, Till]) -> None:

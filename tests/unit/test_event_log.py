@@ -199,6 +199,25 @@ def test_an_end_in_a_subthread_does_not_end_the_turn(world: World) -> None:
     forget(world)
 
 
+def test_what_belongs_between_two_turns_is_too_late_in_the_second(world: World) -> None:
+    log = a_log(world)
+    log.append(NewEvent(EventName.ThreadEnd, "end", 1, {}))
+    log.append(NewEvent(EventName.RunContinued, "continued", 1, {}))
+    log.append(NewEvent(EventName.UserMessage, "next", 2, {}))
+    with pytest.raises(StaleRun):
+        log.append(NewEvent(EventName.ProposeActions, "late", 1, {}))
+    assert ids(world) == ["end", "continued", "next"]
+    forget(world)
+
+
+def test_events_are_kept_for_their_time(world: World) -> None:
+    a_log(world).append(an_event("a"))
+    (item,) = world.store.query(f"THREAD#{world.thread_id}", "EVENT#")
+    kept = world.runtime.settings.event_retention_seconds
+    assert item.expires_at == int(world.clock.now()) + kept
+    forget(world)
+
+
 def test_a_reader_may_begin_and_stop_anywhere(world: World) -> None:
     log = a_log(world)
     for together in ("abc", "d", "ef"):
