@@ -6,14 +6,14 @@ Nearly half of a scenario's processor time on AWS went into these. moto's versio
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
 import moto.core.responses
 from moto.core.serialize import BaseJSONSerializer
-from moto.dynamodb.parsing.ast_nodes import DepthFirstTraverser, Node
+from moto.dynamodb.parsing import ast_nodes
 from moto.stepfunctions.parser.asl.component.common.path import result_path
 from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser
 from moto.stepfunctions.parser.asl.utils import json_path
@@ -23,6 +23,7 @@ _AS_IT_IS = {"S", "N", "BOOL", "NULL"}
 
 # Of these each is a pure function of text or of a class. A machine that was read holds nothing of its executions,
 # only keys under which they keep theirs.
+_nodes: Any = ast_nodes
 _responses: Any = moto.core.responses
 _paths: Any = json_path
 _result_paths: Any = result_path
@@ -41,7 +42,7 @@ def _serialize(self: Any, serialized: Any, value: Any, shape: Any, key: str) -> 
         _serialize_structure(self, serialized, value, shape, key)
 
 
-_is_a = functools.cache(issubclass)
+_is_a: Callable[[Any, Any], bool] = functools.cache(issubclass)
 _processed: dict[type, tuple[type, ...]] = {}
 """What each of moto's processors of expressions processes."""
 
@@ -49,7 +50,7 @@ _processed: dict[type, tuple[type, ...]] = {}
 def _traverse(self: Any, node: Any, child_id: int = -1) -> Any:
     """moto's own walk, which asks ten times of hundreds of nodes what they are, by way of an abstract class."""
     kind = type(node)
-    if not _is_a(kind, Node):
+    if not _is_a(kind, _nodes.Node):
         return node
     parent = node.parent
     for place, child in enumerate(node.children or ()):
@@ -75,7 +76,7 @@ def quick() -> Iterator[None]:
             (_paths, "parse", _read_path),
             (_result_paths, "parse", _read_result_path),
             (_responses, "method_names_from_class", _actions_of),
-            (DepthFirstTraverser, "traverse_node_recursively", _traverse),
+            (_nodes.DepthFirstTraverser, "traverse_node_recursively", _traverse),
             (BaseJSONSerializer, "_serialize_type_structure", _serialize),
         ):
             stack.enter_context(mock.patch.object(target, name, replacement))
