@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 from typing import Any
 
@@ -13,43 +12,10 @@ from parley.tools.function import agent_function
 from parley.turns import await_confirmation, invoke_model
 from parley.turns.calls import EXPIRY_MARGIN, REFUSALS
 from parley.turns.projects import Role
+from tests.scenarios.asking import answered, ask, notes, put_agent
 from tests.support.backends import ONLY_EMBEDDED
-from tests.support.soundness import CALL, PLAIN, REPLY, assert_sound, named, story, told
+from tests.support.soundness import assert_sound, named, story, told
 from tests.support.systems import Note, System
-
-ASKED = ["UserMessage", "ThreadStart", *CALL, "ActionRequiresConfirmation"]
-DECIDED = {"approved": "ActionConfirmed", "refused": "ActionRejected"}
-
-
-def answered(how: str) -> list[str]:
-    """The events of a turn whose one call was decided."""
-    return [*ASKED, DECIDED[how], "ThreadStart (resumed)", "ToolResponse", *REPLY]
-
-
-def note(text: str) -> dict[str, Any]:
-    return {"name": "note", "arguments": {"text": text}}
-
-
-def put_agent(system: System, *texts: str, **fields: Any) -> str:
-    """An agent that, told to note something, asks for a note of each text, and then says that it is done."""
-    script = [
-        {"when": "note", "tool_calls": [note(text) for text in texts or ("milk",)]},
-        {"when": "note", "text": "That is settled."},
-    ]
-    asks = agent_function(Note, requires_user_confirmation=True)
-    return system.agent(functions=[asks], script=script, **fields)
-
-
-def ask(system: System, **fields: Any) -> tuple[str, dict[str, Any]]:
-    """A thread in which one action waits; it and its proposal."""
-    thread = system.start("note it", put_agent(system, **fields))
-    (proposal,) = system.pending(thread)
-    return thread, proposal
-
-
-def notes(system: System) -> dict[str, Any]:
-    """What the function stored: idempotency key to text and how often it ran."""
-    return {key.removeprefix("note/"): value for key, value in system.data("notes").items()}
 
 
 def test_an_approved_action_runs_once_under_the_proposals_id(system: System) -> None:
@@ -120,47 +86,6 @@ def test_an_approval_that_comes_too_late_is_an_expiry_though_no_timer_fired_yet(
     events = assert_sound(system, thread)
     assert [data["reason"] for data in named(events, "ActionRejected")] == ["expired"]
     assert notes(system) == {}
-
-
-def test_a_new_message_supersedes_the_action_and_is_answered_next(system: System) -> None:
-    thread, proposal = ask(system)
-    system.say(thread, "Never mind, what time is it?")
-    system.rest(thread, turns=2)
-    events = assert_sound(system, thread)
-    assert story(events) == [*answered("refused"), *PLAIN]
-    assert named(events, "ActionRejected") == [
-        {"proposal_id": proposal["proposal_id"], "reason": "superseded", "automaticRejection": True}
-    ]
-    response = named(events, "ToolResponse")[0]
-    assert response["ok"] is False
-    assert "automatically declined because user sent a new message" in response["content"]
-    assert system.decide(proposal, True) == {"outcome": "superseded", "decision": "superseded"}
-    assert notes(system) == {}
-
-
-def test_an_agent_may_let_the_message_wait_for_the_decision(system: System) -> None:
-    thread, proposal = ask(system, on_message_while_pending="queue")
-    system.say(thread, "And then?")
-    assert system.pending(thread) == [proposal]
-    assert system.status(thread)["queued"] == 1
-    system.decide(proposal, True)
-    system.rest(thread, turns=2)
-    assert story(assert_sound(system, thread)) == [*answered("approved"), *PLAIN]
-
-
-def test_an_agent_may_refuse_messages_while_an_action_waits(embedded: System) -> None:
-    system = embedded
-    thread, proposal = ask(system, on_message_while_pending="reject")
-    before = len(system.items(thread))
-    answer = system.request("POST", system.of_thread(thread), body={"message": "And then?"})
-    assert (answer.status, answer.error) == (409, "confirmation_pending")
-    assert answer.body["error"]["proposal_ids"] == [proposal["proposal_id"]]
-    assert len(system.items(thread)) == before
-    system.decide(proposal, False)
-    system.rest(thread, turns=1)
-    system.say(thread, "And then?")
-    system.rest(thread, turns=2)
-    assert story(assert_sound(system, thread)) == [*answered("refused"), *PLAIN]
 
 
 @pytest.mark.parametrize(
@@ -256,28 +181,6 @@ def test_two_actions_of_one_reply_are_decided_in_any_order(
     calls = [data["tool_call_id"] for data in named(events, "ToolCall")]
     answered_calls = [data["tool_call_id"] for data in named(events, "ToolResponse")]
     assert answered_calls == [calls[first], calls[second]]
-
-
-def test_of_an_approval_and_a_message_at_the_same_instant_exactly_one_wins(system: System) -> None:
-    thread, proposal = ask(system)
-    together = threading.Barrier(2)
-    outcome: list[Any] = []
-
-    def approve() -> None:
-        together.wait()
-        outcome.append(system.decide(proposal, True)["outcome"])
-
-    reviewer = threading.Thread(target=approve)
-    reviewer.start()
-    together.wait()
-    system.say(thread, "Never mind")
-    reviewer.join()
-    system.rest(thread, turns=2)
-    events = assert_sound(system, thread)
-    assert outcome in (["applied"], ["superseded"])
-    won = outcome == ["applied"]
-    assert len(notes(system)) == won
-    assert story(events) == [*answered("approved" if won else "refused"), *PLAIN]
 
 
 @pytest.mark.parametrize("system", ["embedded"], indirect=True)
