@@ -122,6 +122,32 @@ def test_a_writer_told_where_to_start_catches_up_when_it_is_late(world: World) -
     forget(world)
 
 
+class _Counting:
+    """The store, counting the tries to write an event."""
+
+    def __init__(self, world: World) -> None:
+        self._store = world.runtime.store
+        self.tries = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def put(self, item: Any, *, if_version: int | None) -> Any:
+        self.tries += 1
+        return self._store.put(item, if_version=if_version)
+
+
+def test_a_writer_that_is_far_behind_is_refused_once(world: World) -> None:
+    first = a_log(world)
+    for number in range(120):
+        first.append(an_event(str(number)))
+    store: Any = _Counting(world)
+    late = EventLog(replace(world.runtime, store=store), world.conversation(), rerun=False, start=0)
+    late.append(an_event("late"))
+    assert (late.last_seq, store.tries) == (121, 2)
+    forget(world)
+
+
 @given(plan=st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), max_size=25))
 def test_any_writers_in_any_order_number_their_events_without_a_gap(plan: list[tuple[int, int]]) -> None:
     world = World()

@@ -47,6 +47,23 @@ def test_a_connection_that_is_gone_is_forgotten_and_the_turn_reaches_the_others(
     assert world.store.get(keys.connection_partition("went"), keys.CONNECTION) is None
 
 
+def test_an_event_is_stored_before_anybody_hears_of_it(world: World) -> None:
+    heard: list[bool] = []
+
+    class Listening(Line):
+        def post(self, connection_id: str, frame: str) -> None:
+            super().post(connection_id, frame)
+            if seq := self.last.get("seq"):
+                heard.append(len(world.events()) >= seq)
+
+    world.use(replace(world.runtime, pusher=Listening()))
+    sockets.connect(world.runtime, "c", "ann")
+    subscribe = {"action": "subscribe", "channel": channel_of("ann", "shop")}
+    sockets.receive(world.runtime, "c", json.dumps(subscribe))
+    world.work()
+    assert heard == [True] * len(world.events())
+
+
 def test_a_member_of_the_project_cannot_replay_another_members_thread(world: World) -> None:
     line = Line()
     world.use(replace(world.runtime, pusher=line))

@@ -60,3 +60,18 @@ def test_what_is_due_is_found_beyond_the_first_page_of_a_shard(
     assert done.failed == len(names)
     for name in names:
         world.store.delete(keys.thread_partition(name), keys.CONVERSATION)
+
+
+def test_what_a_dead_execution_nested_ends_at_once(world: World) -> None:
+    """It waits for a decision: woken, it finds that nobody wants it."""
+    world.work()
+    world.write("ask now")
+    world.work()
+    running = {e.name for e in world.stepper.executions.values() if e.status is ExecutionStatus.RUNNING}
+    assert len(running) == 2
+    world.stepper.kill(min(running, key=len))
+    repair_execution(world.runtime, min(running, key=len))
+    world.work()
+    still = [e.name for e in world.stepper.executions.values() if e.status is ExecutionStatus.RUNNING]
+    assert len(still) == 2
+    assert not running & set(still)
