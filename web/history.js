@@ -2,7 +2,8 @@
 
 import { remember } from "./stored.js";
 
-const PAGE = 200;
+// Large: a person who scrolls feels that turns come in above, and hardly how many.
+const PAGE = 400;
 const BEYOND = 10 ** 11;
 
 // Walks a thread backwards. Whole turns only: the events of one are applied in order, from its first.
@@ -14,6 +15,7 @@ export class History {
     this.before = BEYOND;
     this.cursor = null;
     this.done = false;
+    this.begun = false;
   }
 
   // Add the newest turns that are not there yet. The first call gives the last seq of the log.
@@ -26,11 +28,11 @@ export class History {
       this.rest.unshift(...page.events);
       const from = this.before === null ? 0 : secondTurn(this.rest);
       if (from === -1) continue;
-      const first = last === page.next;
       const whole = this.rest.splice(from);
       // The newest go on with the events that follow, the others are complete.
-      if (first) whole.forEach((event) => this.conversation.apply(event));
-      else this.conversation.applyOlder(whole);
+      if (this.begun) this.conversation.applyOlder(whole);
+      else whole.forEach((event) => this.conversation.apply(event));
+      this.begun ||= whole.length > 0;
       if (this.before === null) this.reachStart();
       if (whole.length > 0) return last;
     }

@@ -238,3 +238,32 @@ def test_a_subagent_that_has_ended_without_a_reply_is_no_longer_at_work(
     answer = event("ToolResponse", tool_call_id="outer", content="x", ok=False, additional_data=told)
     (turn,) = shown(modules, [*frames, {**answer, "seq": 6}])["turns"]
     assert turn["items"][1]["status"] == word
+
+
+def test_a_subagent_goes_on_in_its_own_turn_while_older_turns_are_read(modules: Page) -> None:
+    calls = modules.evaluate(
+        """async () => {
+          const { Conversation } = await import("/conversation.js");
+          const { History } = await import("/history.js");
+          const event = (kind, turn, subthread_id, data) => ({ event: kind, turn, at: 1, subthread_id, data });
+          const log = [1, 2, 3].flatMap((turn) => [
+            event("UserMessage", turn, null, { message_id: `m${turn}`, content: "go" }),
+            event("ThreadStart", turn, null, {}),
+          ]);
+          log.push(event("ToolCall", 3, null, { tool_call_id: "outer", name: "ask", arguments: {} }));
+          log.push(event("AgentSubthreadStart", 3, null, { tool_call_id: "outer", subthread_id: "s", agent_id: "a" }));
+          const pages = [log.slice(2), log.slice(0, 2)];
+          const next = log.length;
+          const eventsBefore = async () => ({ events: pages.shift(), next, previous: pages.length ? 9 : null });
+          const conversation = new Conversation("t");
+          const history = new History({ eventsBefore }, conversation);
+          const steps = [];
+          while (!history.done) {
+            await history.older();
+            steps.push(conversation.order.length);
+          }
+          conversation.apply(event("ToolCall", 1, "s", { tool_call_id: "inner", name: "do", arguments: {} }));
+          return { steps, calls: [...conversation.turns.get(3).calls.keys()] };
+        }"""
+    )
+    assert calls == {"steps": [1, 3], "calls": ["outer", "inner"]}
