@@ -184,10 +184,9 @@ def test_products_of_an_earlier_turn_can_be_labelled() -> None:
             "All right. The time to approve it ran out, so I did not run issueRefund.",
         ),
         (
-            "All right. You declined it.\n\n"
-            "Previous action was automatically declined because user sent a new message.",
+            "Done. All set.\n\nPrevious action was automatically declined because user sent a new message.",
             True,
-            "All right. You declined it.",
+            "Done. All set.",
         ),
         ("Order A-1010 was cancelled.", False, "That did not work: Order A-1010 was cancelled."),
         ("The voucher has expired.", False, "That did not work: The voucher has expired."),
