@@ -11,6 +11,7 @@ from parley.turns import conversations, repair
 from parley.turns.ports import ExecutionStatus, IndexKey, Item
 from parley.turns.repair import Repaired, repair_due, repair_execution
 from parley.wiring import use
+from tests.faults.test_accidents import overwrite, reach
 from tests.faults.world import World
 
 
@@ -44,15 +45,15 @@ def test_an_idle_run_that_cannot_read_its_inbox_is_not_started_at_once_for_ever(
             assert done.restarted == (attempt <= DEAD_ATTEMPTS)
 
 
-@pytest.mark.parametrize("step", [1, 0], ids=["one after the other", "all at one time"])
+@pytest.mark.parametrize("times", [(0, 1, 2, 3, 4), (0, 0, 0, 0, 0), (0, 1, 1, 1, 2)])
 def test_what_is_due_is_found_beyond_the_first_page_of_a_shard(
-    world: World, monkeypatch: pytest.MonkeyPatch, step: int
+    world: World, monkeypatch: pytest.MonkeyPatch, times: tuple[int, ...]
 ) -> None:
     monkeypatch.setattr(repair, "PAGE", 2)
     world.take_signals()
     names = [f"broken-{number}" for number in range(5)]
-    for name in names:
-        due = IndexKey(keys.DUE_SHARDS[0], conversations.sortable(float(step * names.index(name))))
+    for name, time in zip(names, times, strict=True):
+        due = IndexKey(keys.DUE_SHARDS[0], conversations.sortable(float(time)))
         world.store.put(Item(keys.thread_partition(name), keys.CONVERSATION, "{}", due=due), if_version=0)
     done = Repaired()
     with pytest.raises(ValidationError):
@@ -75,3 +76,30 @@ def test_what_a_dead_execution_nested_ends_at_once(world: World) -> None:
     still = [e.name for e in world.stepper.executions.values() if e.status is ExecutionStatus.RUNNING]
     assert len(still) == 2
     assert not running & set(still)
+
+
+@pytest.mark.parametrize(("status", "restarted"), [(RunStatus.RUNNING, 1), (RunStatus.STARTING, 0)])
+def test_a_run_whose_execution_is_not_there_is_dead_unless_it_only_begins(
+    world: World, monkeypatch: pytest.MonkeyPatch, status: RunStatus, restarted: int
+) -> None:
+    reach(world, "InvokeModel")
+    conversation = world.conversation()
+    overwrite(world, conversation.but(run=conversation.run.but(status=status)))
+    monkeypatch.setattr(world.orchestrator, "status", lambda name: None)
+    done = repair_execution(world.runtime, keys.execution_name(*conversation.run_id))
+    assert (done.restarted, done.signalled) == (restarted, 1)
+    monkeypatch.undo()
+
+
+def test_a_run_that_is_alive_is_looked_at_once_per_watchdogs_time(world: World) -> None:
+    reach(world, "InvokeModel")
+    world.clock.advance(2 * WATCHDOG_SECONDS)
+    assert [repair_due(world.runtime).looked_at for _ in range(2)] == [1, 0]
+
+
+def test_what_is_due_lies_in_the_shard_of_its_thread(world: World) -> None:
+    item = world.store.get(keys.thread_partition(world.thread_id), keys.CONVERSATION)
+    assert item is not None
+    assert item.due is not None
+    assert item.due.partition == keys.due_shard(world.thread_id) != keys.DUE_SHARDS[0]
+    assert {keys.due_shard(str(number)) for number in range(200)} == set(keys.DUE_SHARDS)
