@@ -241,5 +241,6 @@ def test_ctrl_c_while_a_command_starts_is_no_traceback(tmp_path: Path) -> None:
     with Command("chat", "--message", "Hello", "--data", str(tmp_path)) as chatting:
         until((tmp_path / "lock").exists)
         chatting.process.send_signal(signal.SIGINT)
-        assert chatting.wait() in (130, 1)
+        # On a busy machine the signal may come when all is said already.
+        assert chatting.wait() in (130, 1) or "agent  You said" in chatting.shown
         assert "Traceback" not in chatting.errors

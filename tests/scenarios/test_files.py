@@ -246,7 +246,7 @@ def test_an_agents_image_model_must_be_one_that_makes_images(embedded: System) -
         ("a", {"content": "", "content_base64": ""}, 422, "content: give either"),
         ("a", {"content": "\ud800"}, 400, "half of a surrogate pair"),
         ("a", {"content": 1}, 422, "content: "),
-        ("a", {"content": "", "mode": 1}, 422, "mode: "),
+        ("a", {"content": "", "mode": 1}, 422, "unknown: mode; accepted: content, "),
         ("a", {"content_base64": "a"}, 422, "content_base64: must be base64."),
         ("a", {"content_base64": "é"}, 422, "content_base64: must be base64."),
         ("a", {"content": "x" * 1_048_577}, 413, "content: must have at most 1,048,576 bytes"),
