@@ -37,7 +37,7 @@ def test_a_page_that_is_loaded_again_in_mid_answer_and_a_second_tab_go_on_with_i
 def test_a_retried_model_call_shows_no_word_of_the_broken_try(page: Page, server: Server) -> None:
     broken = {"type": "StreamCut", "after": 3, "times": 1}
     text = "alpha beta gamma delta epsilon"
-    put_agent(server, "broken", settings={"script": [{"text": text, "error": broken}], "delay": 0.05})
+    put_agent(server, "broken", settings={"script": [{"text": text, "error": broken}], "delay": 0.3})
     begin(page, server, "broken")
     write(page, "go")
     expect(page.locator(".theirs.writing")).to_contain_text("alpha beta")
