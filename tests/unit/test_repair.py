@@ -1,4 +1,4 @@
-"""A pass of repair over threads that fail."""
+"""Repair: what a pass finds, what it leaves alone, and what it does about the rest."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from parley.domain import keys
-from parley.domain.conversation import DEAD_ATTEMPTS, WATCHDOG_SECONDS, Run, RunStatus
+from parley.domain.conversation import CANCEL_SECONDS, DEAD_ATTEMPTS, WATCHDOG_SECONDS, Run, RunStatus
 from parley.turns import conversations, repair
 from parley.turns.ports import ExecutionStatus, IndexKey, Item
 from parley.turns.repair import Repaired, repair_due, repair_execution
@@ -103,3 +103,12 @@ def test_what_is_due_lies_in_the_shard_of_its_thread(world: World) -> None:
     assert item.due is not None
     assert item.due.partition == keys.due_shard(world.thread_id) != keys.DUE_SHARDS[0]
     assert {keys.due_shard(str(number)) for number in range(200)} == set(keys.DUE_SHARDS)
+
+
+def test_the_execution_of_a_cancelled_turn_that_hangs_is_stopped(world: World) -> None:
+    reach(world, "InvokeModel")
+    name = keys.execution_name(*world.conversation().run_id)
+    world.cancel()
+    world.clock.advance(CANCEL_SECONDS + 1.0)
+    assert repair_due(world.runtime).restarted == 1
+    assert world.stepper.executions[name].status is ExecutionStatus.ABORTED
