@@ -1,4 +1,4 @@
-"""What of a thread's stored messages is read for the next model call, and which call that is."""
+"""What a thread remembers: which messages the next model call sees, which call that is, what a digest keeps."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 
 from parley.domain import keys
+from parley.domain.conversation import SUMMARY_LIMIT
 from parley.domain.messages import Message, MessageKind, ToolCall
+from parley.domain.summary import rolled
 from parley.turns import history
+from parley.turns.model_ports import ToolArgumentsDelta, ToolCallStart
 from parley.turns.records import Stored
+from parley.turns.streaming import ReplyDraft
 from parley.turns.task import Scope
 from tests.faults.world import World
 
@@ -78,3 +82,22 @@ def test_the_next_model_call_comes_behind_the_last_response(
     messages += [a_message(MessageKind.TOOL_RESPONSE, 1, 3, call=call) for call in answered]
     assert history.current_step(messages, 1) == step
     assert history.current_step(messages, 2) == 1
+
+
+@pytest.mark.parametrize("given", ["[1]", '"text"', "7", "null"])
+def test_arguments_that_are_no_object_are_an_error_of_the_call(given: str) -> None:
+    draft = ReplyDraft()
+    draft.take(ToolCallStart(0, "f"))
+    draft.take(ToolArgumentsDelta(0, given))
+    (call,) = draft.tool_calls("thread", 1, 1)
+    assert call.arguments == {}
+    assert "must be a JSON object" in (call.arguments_error or "")
+
+
+def test_a_digest_forgets_its_oldest_lines_and_not_the_last() -> None:
+    digest = ""
+    for number in range(100):
+        digest = rolled(digest, f"question {number}", "reply " * 100)
+    assert len(digest) <= SUMMARY_LIMIT
+    assert "question 99" in digest
+    assert "question 1\n" not in digest
