@@ -8,8 +8,8 @@ from tests.browser.conftest import Server
 from tests.browser.conversation import Conversation
 from tests.browser.pages import said
 
-MANY = 90
-"""Turns whose events the page reads in three pieces."""
+MANY = 120
+"""Turns whose events the page reads in four pieces."""
 
 
 def test_a_long_conversation_is_read_from_its_end_and_further_back_on_demand(
