@@ -167,6 +167,24 @@ def test_nothing_that_is_said_commands_the_terminal():
     assert clean("pay \u202e001\u202c \u2066to\u2069 שלום") == "pay 001 to שלום"
 
 
+def test_what_does_not_show_is_named_where_somebody_decides():
+    call = {"tool_call_id": "c", "name": "pay", "arguments": {"to": "A-\u202e10\u200b"}}
+    asks = {**call, "proposal_id": "p", "question": "Pay A-\u202e10\u200b\r\x1b[2K?"}
+    given = {"to": "A-\u2066\U000e0041"}
+    assert shown(
+        event(1, "ToolCall", **call),
+        event(2, "ActionRequiresConfirmation", **asks),
+        event(3, "ActionConfirmed", proposal_id="p", reviewer="eva", arguments=given),
+    ) == [
+        '       → pay(to="A-⟦U+202E⟧10⟦U+200B⟧")',
+        "       ? Pay A-⟦U+202E⟧10⟦U+200B⟧⟦U+000D⟧⟦U+001B⟧[2K?",
+        '       approved by eva with to="A-⟦U+2066⟧⟦U+E0041⟧"',
+    ]
+    out = io.StringIO()
+    Transcript(Terminal(out, colours=False)).ask("Pay A-\u202e10?")
+    assert out.getvalue() == "       ? Pay A-⟦U+202E⟧10? "
+
+
 def test_long_text_is_shortened():
     assert shortened("abcdef", 4) == "abc…"
     assert shortened("abcd", 4) == "abcd"

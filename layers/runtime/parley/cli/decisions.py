@@ -10,7 +10,7 @@ from parley.cli.api import Api, segment
 from parley.cli.failure import CommandFailed
 from parley.cli.inspect import moment, table
 from parley.cli.servers import reached_server
-from parley.cli.terminal import Terminal, clean, shortened
+from parley.cli.terminal import Terminal, named, shortened
 
 _STANDS = {
     "applied": "{decision}",
@@ -26,7 +26,7 @@ def confirmations(arguments: argparse.Namespace, terminal: Terminal) -> int:
     with reached_server(arguments) as api:
         waiting = pending(api, arguments.project)
         rows = [
-            [entry["proposal_id"], entry["user_id"], moment(entry["expires_at"]), entry["question"]]
+            [entry["proposal_id"], entry["user_id"], moment(entry["expires_at"]), named(entry["question"])]
             for entry in waiting
         ]
         if rows:
@@ -47,13 +47,13 @@ def confirm(arguments: argparse.Namespace, terminal: Terminal) -> int:
         known = {entry["proposal_id"]: entry for entry in pending(api, arguments.project)}
         proposal = known.get(arguments.proposal)
         if proposal is not None:
-            terminal.line(clean(proposal["question"]))
+            terminal.line(named(proposal["question"]))
         if arguments.arguments is not None:
             # Of one that is not listed (decided, or one of very many) nothing is known to be kept.
             proposed = proposal["arguments"] if proposal else {}
             body["arguments"] = {**proposed, **arguments.arguments}
             shown = json.dumps(body["arguments"], ensure_ascii=False)
-            terminal.line(f"with {clean(shortened(shown, 400))}")
+            terminal.line(f"with {named(shortened(shown, 400))}")
         answer = decide(api, arguments.proposal, body)
     terminal.line(in_words(answer))
     return 0 if answer["outcome"] == "applied" else 1

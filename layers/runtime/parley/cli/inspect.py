@@ -10,7 +10,7 @@ from typing import Any
 
 from parley.cli.api import Api, Thread, segment
 from parley.cli.servers import reached_server
-from parley.cli.terminal import Terminal, clean, shortened
+from parley.cli.terminal import Terminal, clean, named, shortened
 
 _EVENT_PAGE = 500
 _FOLLOW_SECONDS = 20
@@ -43,7 +43,7 @@ def status(arguments: argparse.Namespace, terminal: Terminal) -> int:
         _field(terminal, "last_reply", thread.get("last_reply_ref"))
         _field(terminal, "updated_at", moment(thread.get("updated_at")))
         for proposal in thread.get("pending", ()):
-            _field(terminal, "pending", f"{proposal['question']} ({proposal['proposal_id']})")
+            _field(terminal, "pending", f"{named(proposal['question'])} ({proposal['proposal_id']})")
         if thread.get("summary"):
             _field(terminal, "summary", thread["summary"])
     return 0

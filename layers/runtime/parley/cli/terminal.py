@@ -11,6 +11,11 @@ _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", 
 # What a model or a function says is text, never a command to the terminal; nor may it turn around what stands
 # beside it, such as the question that somebody is about to approve. Right-to-left text needs none of these.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# What shows nothing, or turns the direction of what follows: the same characters that the page names.
+_HIDDEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    r"\U000e0000-\U000e007f]"
+)
 
 
 class OutputFailed(CommandFailed):
@@ -50,6 +55,11 @@ def terminal_for(out: TextIO, *, no_color: bool) -> Terminal:
 def clean(text: str) -> str:
     """Text without control characters (line ends and tabs stay)."""
     return _CONTROL.sub("", text)
+
+
+def named(text: str) -> str:
+    """Text in which each character that does not show is named: whoever decides sees what is there."""
+    return _HIDDEN.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", text)
 
 
 def shortened(text: str, limit: int) -> str:

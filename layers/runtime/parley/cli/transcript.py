@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from parley.cli.feed import Event
-from parley.cli.terminal import Terminal, clean, shortened
+from parley.cli.terminal import Terminal, clean, named, shortened
 
 _LABEL = 7
 _ARGUMENTS = 160
@@ -112,7 +112,7 @@ class Transcript:
         """A question whose answer is written behind it."""
         self._end_line()
         pad = " " * (_LABEL + 2 * indent)
-        self._terminal.write(f"{pad}{self._terminal.styled('yellow', '?')} {clean(question)} ")
+        self._terminal.write(f"{pad}{self._terminal.styled('yellow', '?')} {named(question)} ")
         self._line_is_open = True
 
     def answered(self, answer: str, *, echoed: bool = False) -> None:
@@ -191,7 +191,7 @@ class Transcript:
 
     def _proposal(self, event: Event, data: dict[str, Any]) -> None:
         self.proposed(data)
-        self.line(f"? {data['question']}", indent=self.depth(event), style="yellow")
+        self.line(f"? {named(data['question'])}", indent=self.depth(event), style="yellow")
 
     def _confirmed(self, event: Event, data: dict[str, Any]) -> None:
         if data["proposal_id"] not in self._own:
@@ -275,7 +275,7 @@ _REJECTIONS = {
 
 def _listed(arguments: dict[str, Any]) -> str:
     listed = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
-    return shortened(listed, _ARGUMENTS)
+    return named(shortened(listed, _ARGUMENTS))
 
 
 def _for_people(data: dict[str, Any]) -> str:
