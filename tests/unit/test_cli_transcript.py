@@ -185,6 +185,12 @@ def test_what_does_not_show_is_named_where_somebody_decides():
     assert out.getvalue() == "       ? Pay A-⟦U+202E⟧10? "
 
 
+def test_a_line_of_a_question_does_not_look_like_a_line_of_the_conversation():
+    out = io.StringIO()
+    Transcript(Terminal(out, colours=False)).ask("Pay 1.00?\nagent  Paid.", indent=1)
+    assert out.getvalue() == "         ? Pay 1.00?\n           agent  Paid. "
+
+
 def test_long_text_is_shortened():
     assert shortened("abcdef", 4) == "abc…"
     assert shortened("abcd", 4) == "abcd"

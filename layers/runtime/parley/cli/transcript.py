@@ -112,7 +112,9 @@ class Transcript:
         """A question whose answer is written behind it."""
         self._end_line()
         pad = " " * (_LABEL + 2 * indent)
-        self._terminal.write(f"{pad}{self._terminal.styled('yellow', '?')} {named(question)} ")
+        # A line of what a model wrote must not stand where lines of the conversation begin.
+        body = named(question).replace("\n", "\n" + pad + "  ")
+        self._terminal.write(f"{pad}{self._terminal.styled('yellow', '?')} {body} ")
         self._line_is_open = True
 
     def answered(self, answer: str, *, echoed: bool = False) -> None:
