@@ -18,6 +18,8 @@ from parley import assets
 from parley.domain.agents import AgentFunction, SubagentFunction
 from parley.installation import LEASE_SECONDS
 from parley.tools.function import agent_function
+from parley.tools.registry import FunctionRegistry
+from parley.turns import run_tool
 from tests.support.soundness import assert_sound, named
 from tests.support.systems import Note, System
 
@@ -159,6 +161,37 @@ def test_a_task_whose_worker_dies_is_done_by_another_when_its_time_is_over(
     assert len(named(events, "ThreadEnd")) == 1
     replies = [m for m in system.messages(thread) if m["kind"] == "ASSISTANT_MESSAGE"]
     assert [reply["content"] for reply in replies] == ["It is noted."]
+
+
+@pytest.mark.parametrize("acted", [True, False])
+def test_an_action_that_cannot_run_again_is_not_said_to_have_done_nothing(
+    embedded: System, monkeypatch: pytest.MonkeyPatch, acted: bool
+) -> None:
+    """Its worker died behind it or before it was looked at; the next one has no such function any more."""
+    system = embedded
+    put_agents(system)
+    thread = system.start("note it", "talker")
+    came = threading.Event()
+    step = "respond" if acted else "open_call"
+    done = getattr(run_tool, step)
+
+    def die(*given: Any) -> Any:
+        if came.is_set():
+            return done(*given)
+        came.set()
+        raise Died
+
+    monkeypatch.setattr(run_tool, step, die)
+    approve(system, thread)
+    system.wait_until(came.is_set, "the worker is dead")
+    assert len(system.data("notes")) == acted
+    system.change_runtime(functions=FunctionRegistry(system.runtime.store, system.clock, classes=()))
+    responses = named(come_to_rest(system, thread), "ToolResponse")
+    earlier = " But an earlier try of this call was interrupted, and that one may or may not have acted."
+    assert (responses[0]["content"], responses[0]["ok"]) == (
+        f"There is no function 'note'.{earlier if acted else ''}",
+        False,
+    )
 
 
 @pytest.mark.parametrize("when", ["at its start", "at its end"])

@@ -20,7 +20,7 @@ from parley.turns.runtime import Runtime
 from parley.turns.task import Task, enter
 
 _LOG = logging.getLogger("parley.functions")
-_PERHAPS = "It may or may not have acted."
+PERHAPS = "It may or may not have acted."
 
 
 def run_function(
@@ -63,10 +63,10 @@ def wait_for(
                 answer = answers.get(timeout=max(0.0, min(left, fence_seconds)))
             except queue.Empty:
                 if left <= fence_seconds:
-                    words = f"{name} did not finish within {seconds:g} s. {_PERHAPS}"
+                    words = f"{name} did not finish within {seconds:g} s. {PERHAPS}"
                     return FunctionOutcome(words, ok=False)
                 if not may_go_on():
-                    return stopped(f"The user cancelled this turn while {name} was running. {_PERHAPS}")
+                    return stopped(f"The user cancelled this turn while {name} was running. {PERHAPS}")
                 continue
             if isinstance(answer, BaseException):
                 raise answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, assert_never
 
 from parley.domain.agents import AgentFunction, ClassFunction, SubagentFunction
@@ -24,10 +25,12 @@ from parley.turns.calls import (
     settle,
 )
 from parley.turns.event_log import EventLog
-from parley.turns.function_call import run_function
+from parley.turns.function_call import PERHAPS, run_function
 from parley.turns.function_ports import DEFAULT_SECONDS, FunctionCall, FunctionOutcome, RemoteCall, stopped
 from parley.turns.runtime import Runtime
 from parley.turns.task import Task, open_log
+
+_EARLIER = "But an earlier try of this call was interrupted, and that one may or may not have acted."
 
 
 def run_tool(runtime: Runtime, task: Task) -> dict[str, Any]:
@@ -40,13 +43,16 @@ def run_tool(runtime: Runtime, task: Task) -> dict[str, Any]:
         log.append(response_event(opened, recorded))
         return {}
     confirmed = task.call.next == AWAIT
-    decision = _obey(runtime, task, opened, log) if confirmed else None
-    respond(runtime, log, opened, _answer(runtime, task, opened, decision))
+    decision, again = _obey(runtime, task, opened, log) if confirmed else (None, task.rerun)
+    outcome = _answer(runtime, task, opened, decision)
+    if again and (decision is None or decision.outcome is Outcome.APPROVED):
+        outcome = _of_a_later_try(outcome)
+    respond(runtime, log, opened, outcome)
     return {}
 
 
-def _obey(runtime: Runtime, task: Task, opened: OpenCall, log: EventLog) -> Decision:
-    """The decision on the call, settled and shown."""
+def _obey(runtime: Runtime, task: Task, opened: OpenCall, log: EventLog) -> tuple[Decision, bool]:
+    """The decision on the call, settled and shown; and whether an earlier try had shown it, and so may have acted."""
     run_id = task.run.run_id
     now = runtime.clock.now()
     conversation = conversations.change(
@@ -62,8 +68,10 @@ def _obey(runtime: Runtime, task: Task, opened: OpenCall, log: EventLog) -> Deci
     decision = decision_of(runtime, run_id.thread_id, entry.outcome, entry.decision)
     proposal = settle(runtime, stored, decision)
     decision = proposal.decision or decision
-    log.append(*decision_events(opened, proposal, decision))
-    return decision
+    events = decision_events(opened, proposal, decision)
+    again = task.rerun and all(event.event_id is not None and log.knows(event.event_id) for event in events)
+    log.append(*events)
+    return decision, again
 
 
 def _answer(runtime: Runtime, task: Task, opened: OpenCall, decision: Decision | None) -> FunctionOutcome:
@@ -85,6 +93,13 @@ def _answer(runtime: Runtime, task: Task, opened: OpenCall, decision: Decision |
             "This action needs a person's confirmation and did not run. Try again.", ok=False
         )
     return _run(runtime, task, opened, function, arguments, confirmed=decision is not None)
+
+
+def _of_a_later_try(outcome: FunctionOutcome) -> FunctionOutcome:
+    """A failure says what this try did: of the one before, whose worker died, nobody knows."""
+    if outcome.ok or outcome.content.endswith(PERHAPS) or "stopped" in outcome.additional_data:
+        return outcome
+    return replace(outcome, content=f"{outcome.content} {_EARLIER}")
 
 
 def _refused(outcome: Outcome, reason: str | None = None) -> FunctionOutcome:
