@@ -174,6 +174,11 @@ def test_products_of_an_earlier_turn_can_be_labelled() -> None:
         ("a\nb", True, "Here is what issueRefund found:\na\nb"),
         (DECLINED, False, "All right. You declined it, so I did not run issueRefund."),
         (
+            "The reviewer declined this action. Reason: Too much.",
+            False,
+            "All right. The reviewer declined it, so I did not run issueRefund.",
+        ),
+        (
             "Previous action was automatically declined because user sent a new message.",
             False,
             "All right. You wrote something else instead, so I did not run issueRefund.",

@@ -35,17 +35,26 @@ def test_an_approved_action_runs_once_under_the_proposals_id(system: System) -> 
 
 
 @ONLY_EMBEDDED
-def test_a_declined_action_does_not_run_and_the_model_is_told_why(system: System) -> None:
+@pytest.mark.parametrize(("reviewer", "who"), [("dev", "User"), ("eva", "The reviewer")])
+def test_a_declined_action_does_not_run_and_the_model_is_told_why(
+    system: System, reviewer: str, who: str
+) -> None:
     thread, proposal = ask(system)
-    decided = system.decide(proposal, False, reason="We have milk.", arguments={"text": "ignored"})
+    reviewing = reviewer if reviewer == "dev" else system.member(reviewer, Role.APPROVER)
+    decided = system.decide(proposal, False, reason="We have milk.", user=reviewing)
     assert decided == {"outcome": "applied", "decision": "declined"}
     system.rest(thread, turns=1)
     events = assert_sound(system, thread)
     assert story(events) == answered("refused")
     assert named(events, "ActionRejected") == [
-        {"proposal_id": proposal["proposal_id"], "reason": "declined", "automaticRejection": False}
+        {
+            "proposal_id": proposal["proposal_id"],
+            "reason": "declined",
+            "automaticRejection": False,
+            "reviewer": reviewer,
+        }
     ]
-    assert told(system, thread) == [("User declined this action. Reason: We have milk.", False)]
+    assert told(system, thread) == [(f"{who} declined this action. Reason: We have milk.", False)]
     assert notes(system) == {}
 
 

@@ -42,6 +42,7 @@ def check(system: System, thread: str, proposals: list[str], told: dict[str, set
         assert (f"note/{proposal}" in notes) == (stands == "approved")
         if proposal in rejected:
             assert rejected[proposal]["automaticRejection"] is REASONS[stands]
+            assert rejected[proposal].get("reviewer") == (None if REASONS[stands] else "dev")
     responses = [data["ok"] for data in named(events, "ToolResponse")]
     assert sorted(responses) == sorted(proposal in confirmed for proposal in proposals)
 

@@ -31,7 +31,12 @@ def test_the_next_message_builds_on_what_the_last_one_found(system: System) -> N
     events = assert_sound(system, thread)
     assert named(events, "ToolResponse")[1]["content"] == "User declined this action. Reason: not these"
     assert named(events, "ActionRejected") == [
-        {"proposal_id": proposal["proposal_id"], "reason": "declined", "automaticRejection": False}
+        {
+            "proposal_id": proposal["proposal_id"],
+            "reason": "declined",
+            "automaticRejection": False,
+            "reviewer": "dev",
+        }
     ]
     sent = prompts(system, thread, thread)[-1].messages
     assert [message.role for message in sent] == [

@@ -10,6 +10,7 @@ import pytest
 
 from parley.domain import keys
 from parley.domain.agents import AgentFunction
+from parley.domain.errors import InvalidRequest
 from parley.domain.messages import Message
 from parley.domain.proposals import Outcome
 from parley.prompts.prompt import Prompt
@@ -138,9 +139,16 @@ def test_nobody_is_asked_about_arguments_that_are_wrong_and_they_run_nowhere(
     assert names(world).count("ActionRequiresConfirmation") == 1
 
 
-def test_arguments_sent_with_a_refusal_are_not_kept(asked: tuple[World, str, Till]) -> None:
+@pytest.mark.parametrize("arguments", [{"amount": 5}, {}])
+def test_arguments_sent_with_a_refusal_decide_nothing(
+    asked: tuple[World, str, Till], arguments: dict[str, Any]
+) -> None:
     world, proposal_id, till = asked
-    assert post(world, proposal_id, approved=False, arguments={"amount": 5}) == ("applied", Outcome.DECLINED)
+    with pytest.raises(InvalidRequest, match="go with an approval") as refused:
+        post(world, proposal_id, approved=False, arguments=arguments)
+    assert refused.value.type == "invalid_arguments"
+    assert [each.proposal_id for each in pending_proposals(world.runtime, "ann", "shop")] == [proposal_id]
+    assert post(world, proposal_id, approved=False) == ("applied", Outcome.DECLINED)
     world.work()
     assert (recorded(world, proposal_id).arguments, till.given) == (None, [])
     record = world.store.get(keys.proposal_partition(proposal_id), keys.PROPOSAL)

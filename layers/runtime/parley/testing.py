@@ -76,7 +76,7 @@ class Rehearsal:
     ) -> str | None:
         """Decide the oldest open proposal, or the one named; the turn's reply as `say` gives it.
 
-        Raises InvalidRequest for arguments that do not fit.
+        Raises InvalidRequest for arguments that do not fit, and for any with a refusal.
         """
         wanted = proposal_id or (self.pending[0]["proposal_id"] if self.pending else None)
         if wanted is None:

@@ -36,6 +36,7 @@ _REFUSALS = {
     r"automatically declined": "You wrote something else instead",
     r"not confirmed in time": "The time to approve it ran out",
     r"cancelled this turn": "You cancelled it",
+    r"reviewer declined this action": "The reviewer declined it",
     r"(declined|rejected|refused)( this)? action|^(user )?(declined|rejected)": "You declined it",
 }
 _REPORT = re.compile(r"(Done\.|All right\.|That did not work|Here is what) ")

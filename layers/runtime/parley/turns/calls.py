@@ -7,6 +7,7 @@ from typing import Any
 
 from parley.domain import keys
 from parley.domain.agents import Agent, AgentFunction
+from parley.domain.conversation import Conversation
 from parley.domain.decisions import close_call
 from parley.domain.events import EventName, NewEvent
 from parley.domain.messages import Message, MessageKind, ToolCall
@@ -31,6 +32,8 @@ REFUSALS = {
     Outcome.CANCELLED: "The user cancelled this turn; the action did not run.",
 }
 """What the model is told of an action that did not run."""
+DECLINED_BY_ANOTHER = "The reviewer declined this action."
+"""The same, where the person who declined is not the one whom the model talks with; it does not hear their name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +83,10 @@ def open_call(runtime: Runtime, task: Task) -> OpenCall:
     return OpenCall(scope, agent, message, call, task.call.index, step, agent.function(call.name))
 
 
-def close_proposal(runtime: Runtime, task: Task, opened: OpenCall) -> None:
-    """Before a call is answered without its decision: it cannot be approved any more."""
+def close_proposal(runtime: Runtime, task: Task, opened: OpenCall) -> Conversation:
+    """What stands before a call is answered without its decision: it cannot be approved any more."""
     run_id = task.run.run_id
-    conversations.change(
+    return conversations.change(
         runtime,
         run_id.thread_id,
         lambda c: close_call(c, run_id, opened.proposal_id, now=runtime.clock.now()),
@@ -169,12 +172,14 @@ def decision_events(opened: OpenCall, proposal: Proposal, decision: Decision) ->
             arguments=arguments,
         )
     else:
+        by = {} if decision.reviewer is None else {"reviewer": decision.reviewer}
         decided = opened.event(
             EventName.ActionRejected,
             "decided",
             proposal_id=proposal_id,
             reason=decision.outcome.value,
             automaticRejection=decision.outcome is not Outcome.DECLINED,
+            **by,
         )
     resumed = opened.event(EventName.ThreadStart, "resumed", message_id=opened.message.id, resumed=True)
     return [decided, resumed]

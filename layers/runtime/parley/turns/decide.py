@@ -28,7 +28,7 @@ DecisionOutcome = Literal["applied", "duplicate", "expired", "superseded", "canc
 
 
 class DecisionRequest(Value):
-    """What a reviewer posts. ``arguments`` replace the proposed ones, if given and approved."""
+    """What a reviewer posts. ``arguments`` replace the proposed ones, and go with an approval alone."""
 
     approved: bool = Field(strict=True)
     arguments: dict[str, Any] | None = None
@@ -53,7 +53,7 @@ def decide(runtime: Runtime, user_id: str, proposal_id: str, request: DecisionRe
         outcome=Outcome.APPROVED if request.approved else Outcome.DECLINED,
         reviewer=user_id,
         reason=request.reason,
-        arguments=request.arguments if request.approved else None,
+        arguments=request.arguments,
         decided_at=runtime.clock.now(),
     )
     conversation, mine = _save(runtime, proposal, decision)
@@ -119,9 +119,14 @@ def _stands(outcome: Outcome) -> DecisionResult:
 
 
 def _check_arguments(runtime: Runtime, proposal: Proposal, request: DecisionRequest) -> None:
-    """Edited arguments must fit the function, as the model's had to."""
-    if request.arguments is None or not request.approved:
+    """Edited arguments must fit the function, as the model's had to. Nobody means them with a refusal."""
+    if request.arguments is None:
         return
+    if not request.approved:
+        raise InvalidRequest(
+            "invalid_arguments",
+            "arguments: they go with an approval; send none to decline. Nothing was decided.",
+        )
     agent = projects.get_agent(runtime, proposal.project_id, proposal.agent_id)
     function = agent.function(proposal.name)
     wrong = runtime.functions.fault(function, request.arguments) if function else None

@@ -13,6 +13,7 @@ from parley.domain.remote_functions import HttpFunction, LambdaFunction, McpFunc
 from parley.turns import conversations, history
 from parley.turns.calls import (
     AWAIT,
+    DECLINED_BY_ANOTHER,
     REFUSALS,
     OpenCall,
     close_proposal,
@@ -28,6 +29,7 @@ from parley.turns.event_log import EventLog
 from parley.turns.function_call import PERHAPS, run_function
 from parley.turns.function_ports import DEFAULT_SECONDS, FunctionCall, FunctionOutcome, RemoteCall, stopped
 from parley.turns.runtime import Runtime
+from parley.turns.stopping import CANCELLED
 from parley.turns.task import Task, open_log
 
 _EARLIER = "But an earlier try of this call was interrupted, and that one may or may not have acted."
@@ -42,17 +44,16 @@ def run_tool(runtime: Runtime, task: Task) -> dict[str, Any]:
         close_proposal(runtime, task, opened)
         log.append(response_event(opened, recorded))
         return {}
-    confirmed = task.call.next == AWAIT
-    decision, again = _obey(runtime, task, opened, log) if confirmed else (None, task.rerun)
-    outcome = _answer(runtime, task, opened, decision)
-    if again and (decision is None or decision.outcome is Outcome.APPROVED):
-        outcome = _of_a_later_try(outcome)
-    respond(runtime, log, opened, outcome)
+    decision, again = None, task.rerun and not opened.call.arguments_error
+    if task.call.next == AWAIT:
+        decision, again = _obey(runtime, task, opened, log)
+    outcome = _answer(runtime, task, opened, decision, again=again)
+    respond(runtime, log, opened, _of_a_later_try(outcome) if again else outcome)
     return {}
 
 
 def _obey(runtime: Runtime, task: Task, opened: OpenCall, log: EventLog) -> tuple[Decision, bool]:
-    """The decision on the call, settled and shown; and whether an earlier try had shown it, and so may have acted."""
+    """The decision, settled and shown; and whether an earlier try had shown an approval, and so may have acted."""
     run_id = task.run.run_id
     now = runtime.clock.now()
     conversation = conversations.change(
@@ -71,15 +72,18 @@ def _obey(runtime: Runtime, task: Task, opened: OpenCall, log: EventLog) -> tupl
     events = decision_events(opened, proposal, decision)
     again = task.rerun and all(event.event_id is not None and log.knows(event.event_id) for event in events)
     log.append(*events)
-    return decision, again
+    return decision, again and decision.outcome is Outcome.APPROVED
 
 
-def _answer(runtime: Runtime, task: Task, opened: OpenCall, decision: Decision | None) -> FunctionOutcome:
+def _answer(
+    runtime: Runtime, task: Task, opened: OpenCall, decision: Decision | None, *, again: bool
+) -> FunctionOutcome:
+    """``again``: whether an earlier try may have acted."""
     call, function = opened.call, opened.function
     if decision is not None and decision.outcome is not Outcome.APPROVED:
-        return _refused(decision.outcome, decision.reason)
+        return _refused(decision, opened.scope.conversation.user_id)
     if opened.scope.conversation.cancelled and decision is None:
-        return _refused(Outcome.CANCELLED)
+        return CANCELLED.answer(unrun=not again)
     if function is None:
         known = ", ".join(entry.name for entry in opened.agent.functions) or "none"
         return FunctionOutcome(f"There is no function {call.name}. Available: {known}.", ok=False)
@@ -102,13 +106,17 @@ def _of_a_later_try(outcome: FunctionOutcome) -> FunctionOutcome:
     return replace(outcome, content=f"{outcome.content} {_EARLIER}")
 
 
-def _refused(outcome: Outcome, reason: str | None = None) -> FunctionOutcome:
-    if outcome is Outcome.CANCELLED:
-        return stopped(REFUSALS[outcome], unrun=True)
-    if not reason:
-        return FunctionOutcome(REFUSALS[outcome], ok=False)
+def _refused(decision: Decision, user_id: str) -> FunctionOutcome:
+    """What the model is told, which talks with ``user_id``, of an action that did not run."""
+    words = REFUSALS[decision.outcome]
+    if decision.outcome is Outcome.CANCELLED:
+        return stopped(words, unrun=True)
+    if decision.outcome is Outcome.DECLINED and decision.reviewer not in (None, user_id):
+        words = DECLINED_BY_ANOTHER
+    if not decision.reason:
+        return FunctionOutcome(words, ok=False)
     return FunctionOutcome(
-        f"{REFUSALS[outcome]} Reason: {reason}", ok=False, additional_data={"reason": reason}
+        f"{words} Reason: {decision.reason}", ok=False, additional_data={"reason": decision.reason}
     )
 
 
