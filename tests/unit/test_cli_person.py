@@ -13,6 +13,8 @@ from parley.cli.transcript import Transcript
 
 PROPOSAL: dict[str, Any] = {
     "proposal_id": "p",
+    "tool_call_id": "c",
+    "name": "refund",
     "question": "Refund 5.00?",
     "arguments": {"amount": "5.00", "reason": "late"},
 }

@@ -2,6 +2,8 @@
 
 import io
 
+from parley.cli.asked import value_text
+from parley.cli.person import Decided
 from parley.cli.terminal import Terminal, clean, shortened, terminal_for
 from parley.cli.transcript import Transcript
 from tests.unit.cli_events import event
@@ -189,6 +191,46 @@ def test_a_line_of_a_question_does_not_look_like_a_line_of_the_conversation():
     out = io.StringIO()
     Transcript(Terminal(out, colours=False)).ask("Pay 1.00?\nagent  Paid.", indent=1)
     assert out.getvalue() == "         ? Pay 1.00?\n           agent  Paid. "
+
+
+def asked_behind(*events, **proposal):
+    out = io.StringIO()
+    transcript = Transcript(Terminal(out, colours=False))
+    for one in events:
+        transcript.show(one)
+    before = len(out.getvalue())
+    Decided(approve=False).decide(transcript, proposal, 0)
+    return out.getvalue()[before:].splitlines()
+
+
+def test_whoever_is_asked_has_seen_every_argument():
+    short = {"tool_call_id": "c", "name": "pay", "arguments": {"amount": 5}}
+    long = {**short, "arguments": {"note": "x" * 200, "a b\n": "A\u200b", "amount": 5}}
+    call, other = event(1, "ToolCall", **short), event(2, "ToolCall", **{**short, "tool_call_id": "d"})
+    question = "       ? Pay? [decline]"
+    assert asked_behind(call, **short, question="Pay?") == [question], "it stands right above"
+    whole = ["       → pay", "           amount: 5", question]
+    assert asked_behind(call, other, **short, question="Pay?") == whole
+    assert asked_behind(**short, question="Pay?") == whole
+    assert asked_behind(event(1, "ToolCall", **long), **long, question="Pay?") == [
+        "       → pay",
+        f'           note: "{"x" * 200}"',
+        '           "a b\\n": "A⟦U+200B⟧"',
+        "           amount: 5",
+        question,
+    ]
+
+
+def test_a_very_long_value_shows_both_ends_and_how_long_it_is():
+    shown = value_text("a" * 3000 + "z" * 3000)
+    assert shown.startswith('"aaa')
+    assert shown.endswith('zzz"')
+    assert "4002 of 6002 characters left out" in shown
+
+
+def test_a_decision_of_somebody_else_names_them():
+    rejected = event(1, "ActionRejected", proposal_id="p", reason="declined", reviewer="eva")
+    assert shown(rejected) == ["       ✗ declined by eva"]
 
 
 def test_long_text_is_shortened():

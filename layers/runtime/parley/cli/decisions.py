@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
 from parley.cli.api import Api, segment
+from parley.cli.asked import action_lines, listed, question_lines
 from parley.cli.failure import CommandFailed
-from parley.cli.inspect import moment, table
+from parley.cli.inspect import moment
 from parley.cli.servers import reached_server
-from parley.cli.terminal import Terminal, named, shortened
+from parley.cli.terminal import Terminal, named
 
 _STANDS = {
     "applied": "{decision}",
@@ -25,14 +25,15 @@ def confirmations(arguments: argparse.Namespace, terminal: Terminal) -> int:
     """List what waits for the user's decision."""
     with reached_server(arguments) as api:
         waiting = pending(api, arguments.project)
-        rows = [
-            [entry["proposal_id"], entry["user_id"], moment(entry["expires_at"]), named(entry["question"])]
-            for entry in waiting
-        ]
-        if rows:
-            table(terminal, ["proposal", "asked by", "expires", "question"], rows)
-        else:
-            terminal.line("Nothing waits for your decision.")
+    for number, entry in enumerate(waiting):
+        if number:
+            terminal.line()
+        heading = f"{entry['proposal_id']}  asked by {named(entry['user_id'])}"
+        terminal.line(terminal.styled("bold", f"{heading}, expires {moment(entry['expires_at'])}"))
+        for line in (*question_lines(entry["question"]), *action_lines(entry["name"], entry["arguments"])):
+            terminal.line(f"  {line}")
+    if not waiting:
+        terminal.line("Nothing waits for your decision.")
     return 0
 
 
@@ -46,14 +47,19 @@ def confirm(arguments: argparse.Namespace, terminal: Terminal) -> int:
     with reached_server(arguments) as api:
         known = {entry["proposal_id"]: entry for entry in pending(api, arguments.project)}
         proposal = known.get(arguments.proposal)
-        if proposal is not None:
-            terminal.line(named(proposal["question"]))
+        # Of one that is not listed (decided, or one of very many) nothing is known to be kept.
+        proposed = proposal["arguments"] if proposal else {}
         if arguments.arguments is not None:
-            # Of one that is not listed (decided, or one of very many) nothing is known to be kept.
-            proposed = proposal["arguments"] if proposal else {}
             body["arguments"] = {**proposed, **arguments.arguments}
-            shown = json.dumps(body["arguments"], ensure_ascii=False)
-            terminal.line(f"with {named(shortened(shown, 400))}")
+        if proposal is not None:
+            given = body.get("arguments", proposed)
+            for line in (
+                *question_lines(proposal["question"]),
+                *action_lines(proposal["name"], given, proposed),
+            ):
+                terminal.line(line)
+        elif "arguments" in body:
+            terminal.line(f"with {listed(body['arguments'])}")
         answer = decide(api, arguments.proposal, body)
     terminal.line(in_words(answer))
     return 0 if answer["outcome"] == "applied" else 1

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from parley.cli.argument_types import object_in
+from parley.cli.terminal import named
 from parley.cli.transcript import Transcript
 
 
@@ -56,6 +57,7 @@ class Decided:
 
     def decide(self, transcript: Transcript, proposal: dict[str, Any], indent: int) -> Answer:
         """See Person."""
+        transcript.call(proposal, indent=indent)
         transcript.ask(proposal["question"], indent=indent)
         transcript.answered("approve" if self._approve else "decline")
         return Approve() if self._approve else Decline()
@@ -66,6 +68,7 @@ class Asked:
 
     def decide(self, transcript: Transcript, proposal: dict[str, Any], indent: int) -> Answer:
         """See Person. Asks until the answer can be understood."""
+        transcript.call(proposal, indent=indent)
         question = f"{proposal['question']} [y/n/e/w/?]"
         while True:
             transcript.ask(question, indent=indent)
@@ -81,7 +84,7 @@ class Asked:
             for line in understood.splitlines():
                 transcript.line(line, indent=indent, style="dim")
             if typed.lower() in _EDIT:
-                transcript.line(f"  {_json(proposal['arguments'])}", indent=indent)
+                transcript.line(f"  {named(_json(proposal['arguments']))}", indent=indent)
             question = "[y/n/e/w/?]"
 
 

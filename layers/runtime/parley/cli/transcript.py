@@ -6,10 +6,10 @@ when it ends. Subagents are indented below the call that opened them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
+from parley.cli.asked import action_lines, listed
 from parley.cli.feed import Event
 from parley.cli.terminal import Terminal, clean, named, shortened
 
@@ -67,6 +67,7 @@ class Transcript:
         self._proposed: dict[str, dict[str, Any]] = {}
         self._rejections: dict[str, str] = {}
         self._batches: dict[str, _Batch] = {}
+        self._whole_above: str | None = None
         self._showers: dict[str, Callable[[Event, dict[str, Any]], None]] = {
             "UserMessage": self._user_message,
             "StreamMessageChunk": self._chunk,
@@ -107,6 +108,12 @@ class Transcript:
         pad = " " * (_LABEL + 2 * indent)
         text = clean(text).rstrip("\n").replace("\n", "\n" + pad + "  ")
         self._terminal.line(pad + (text if style is None else self._terminal.styled(style, text)))
+
+    def call(self, proposal: dict[str, Any], *, indent: int = 0) -> None:
+        """All that somebody is about to decide on, unless just that stands in the line above."""
+        if self._whole_above != proposal["tool_call_id"]:
+            for line in action_lines(proposal["name"], proposal["arguments"]):
+                self.line(line, indent=indent, style="cyan")
 
     def ask(self, question: str, *, indent: int = 0) -> None:
         """A question whose answer is written behind it."""
@@ -161,11 +168,12 @@ class Transcript:
         self._unlock(data["message_id"])
 
     def _tool_call(self, event: Event, data: dict[str, Any]) -> None:
-        arguments = data.get("arguments") or {}
-        listed = _listed(arguments)
+        whole = listed(data.get("arguments") or {})
+        brief = shortened(whole, _ARGUMENTS)
         batch = self._batches.setdefault(event.get("subthread_id") or "", _Batch())
-        batch.add(data["tool_call_id"], data["name"], listed)
-        self.line(f"→ {data['name']}({listed})", indent=self.depth(event), style="cyan")
+        batch.add(data["tool_call_id"], data["name"], brief)
+        self.line(f"→ {data['name']}({brief})", indent=self.depth(event), style="cyan")
+        self._whole_above = data["tool_call_id"] if brief == whole else None
 
     def _tool_response(self, event: Event, data: dict[str, Any]) -> None:
         ok = data.get("ok", True)
@@ -200,11 +208,13 @@ class Transcript:
             given, proposal = data.get("arguments") or {}, self._proposed.get(data["proposal_id"])
             proposed = proposal["arguments"] if proposal else given
             changed = {k: v for k, v in given.items() if proposed.get(k) != v}
-            changes = f" with {_listed(changed)}" if changed else ""
+            changes = f" with {listed(changed)}" if changed else ""
             self.line(f"approved by {data.get('reviewer')}{changes}", indent=self.depth(event), style="dim")
 
     def _rejected(self, event: Event, data: dict[str, Any]) -> None:
         words = _REJECTIONS.get(str(data.get("reason")), str(data.get("reason")))
+        if data.get("reviewer") and data["proposal_id"] not in self._own:
+            words = f"{words} by {data['reviewer']}"
         if proposal := self._proposed.get(data["proposal_id"]):
             self._rejections[proposal["tool_call_id"]] = words
         else:
@@ -258,6 +268,7 @@ class Transcript:
         return " " * (_LABEL + 2 * indent) + self._terminal.styled("bold", label) + ": "
 
     def _end_line(self) -> None:
+        self._whole_above = None
         if self._line_is_open:
             self._terminal.line()
             self._line_is_open = False
@@ -273,11 +284,6 @@ _REJECTIONS = {
     "superseded": "superseded by a newer message",
     "cancelled": "cancelled",
 }
-
-
-def _listed(arguments: dict[str, Any]) -> str:
-    listed = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
-    return named(shortened(listed, _ARGUMENTS))
 
 
 def _for_people(data: dict[str, Any]) -> str:
