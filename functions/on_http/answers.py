@@ -97,7 +97,8 @@ def _invalid(invalid: RequestValidationError) -> Response[str]:
     errors = invalid.errors()
     first = errors[0]
     if first["type"] == "json_invalid":
-        where = f", at character {first['loc'][-1] + 1}" if isinstance(first["loc"][-1], int) else ""
+        place = first["loc"][-1]  # 0: of the whole
+        where = f", at character {place + 1}" if isinstance(place, int) and place else ""
         return error(400, "bad_request", f"The body must be JSON: {first['ctx']['error']}{where}.")
     if tuple(first["loc"]) == ("body",) and first["type"] not in _OF_A_WHOLE_BODY:
         return error(400, "bad_request", "The body must be a JSON object.")

@@ -17,7 +17,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from parley.domain.errors import InvalidRequest
-from parley.domain.json_text import read_json
+from parley.domain.json_text import read_request
 
 _GREEDY = re.compile(r"<(\w+)\+>")
 _event: ContextVar[APIGatewayProxyEventV2] = ContextVar("event")
@@ -99,7 +99,7 @@ class Resolver(APIGatewayHttpResolver):
     def resolve(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Answer one request."""
         event = _as_json(event)
-        mine = _event.set(APIGatewayProxyEventV2(dict(event), read_json))
+        mine = _event.set(APIGatewayProxyEventV2(dict(event), read_request))
         kept = _context.set({})
         try:
             return super().resolve(event, context)

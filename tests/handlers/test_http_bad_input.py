@@ -50,12 +50,19 @@ BODIES = [
         '{"x": ' + '{"a":' * 70 + "1" + "}" * 71,
         '{"x": "\\ud800"}',
         '{"x": ' + "9" * 5000 + "}",
+        '{"approved": false, "message": "a", "name": "a", "approved": true}',
     ],
 )
 def test_a_body_that_is_no_json_object_is_a_bad_request(
     world: World, method: str, path: str, raw: str | None
 ) -> None:
     world.refused(400, "bad_request", method, path, raw=raw)
+
+
+def test_a_field_that_is_in_a_body_twice_is_named(world: World) -> None:
+    for raw in ('{"approved":false,"approved":true}', '{"arguments":{"a":[{"approved":1,"approved":1}]}}'):
+        answer = world.refused(400, "bad_request", "POST", CONFIRM, raw=raw)
+        assert answer.body["error"]["message"] == 'The body must be JSON: "approved" is in it twice.'
 
 
 @pytest.mark.parametrize(("method", "path"), BODIES)

@@ -121,6 +121,7 @@ def test_a_client_that_comes_back_resumes_behind_what_it_has_seen(client, socket
         '{"action": "dance"}',
         '{"action": "subscribe"}',
         '{"action": "resume", "after": 1' + "0" * 400 + "}",
+        '{"action": "dance", "action": "ping"}',
         "[" * 9000,
     ],
 )

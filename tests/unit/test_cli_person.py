@@ -49,6 +49,7 @@ def test_an_answer_is_understood(typed: str, answer: object) -> None:
         ("yes please do", "Please answer y alone to approve."),
         ("e {amount: 4}", "that is no JSON (Expecting property name"),
         ("e [1]", "that is no JSON object"),
+        ('e {"amount": 4, "amount": 5}', 'that is no JSON ("amount" is in it twice'),
         ("e", "To change arguments, type e"),
     ],
 )

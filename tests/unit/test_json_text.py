@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from parley.domain.json_text import DEEPEST, read_json
+from parley.domain.json_text import DEEPEST, read_json, read_request
 
 WRAPPED: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 """How values are stored and read back."""
@@ -60,6 +60,19 @@ def test_what_can_be_kept_is_read_as_json(text: str) -> None:
     assert value == json.loads(text)
     stored = WRAPPED.dump_json({"value": value})
     assert WRAPPED.validate_json(stored) == {"value": value}
+
+
+def test_an_object_of_a_request_has_each_name_once() -> None:
+    for text in ('{"a": 1, "a": 1}', '[{"b": {"a": 1, "\\u0061": 2}}]'):
+        assert read_json(text) == json.loads(text)
+        with pytest.raises(json.JSONDecodeError, match='"a" is in it twice'):
+            read_request(text)
+    assert read_request('{"a": {"a": 1}, "A": [{"a": 1}, {"a": 2}]}') == {
+        "a": {"a": 1},
+        "A": [{"a": 1}, {"a": 2}],
+    }
+    with pytest.raises(json.JSONDecodeError, match=r'"x{60}…" is in it twice'):
+        read_request(f'{{"{"x" * 90}": 1, "{"x" * 90}": 1}}')
 
 
 @given(st.text() | st.text(st.characters(categories=["Cs", "Lu"]) | st.sampled_from('{}[]",:\\u1e')))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from parley.domain.json_text import read_request
 
 
 def number(low: int, high: int) -> Callable[[str], int]:
@@ -65,7 +66,7 @@ def json_object(text: str) -> dict[str, Any]:
 def object_in(text: str) -> dict[str, Any]:
     """A JSON object. Raises ValueError, in words for who typed it."""
     try:
-        value = json.loads(text)
+        value = read_request(text)
     except (ValueError, RecursionError) as error:
         where = re.sub(r" \(char \d+\)$", "", str(error))
         raise ValueError(f"that is no JSON ({where})") from None

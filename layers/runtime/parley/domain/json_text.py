@@ -8,16 +8,30 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 DEEPEST = 64
 """Levels of nesting. What is stored nests it a few levels deeper, and pydantic reads at most 200."""
+_SHOWN_NAME = 60
 
 
 def read_json(text: str) -> Any:
     """The value. Raises json.JSONDecodeError (a ValueError) for what is not JSON or cannot be kept."""
+    return _read(text, None)
+
+
+def read_request(text: str) -> Any:
+    """As ``read_json``, of what a person or a client sends: an object with a name twice is refused as well.
+
+    JSON leaves open which of the two counts: who checks it on its way may read another decision than we do.
+    """
+    return _read(text, _once)
+
+
+def _read(text: str, pairs: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None) -> Any:
     try:
-        value = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+        value = json.loads(text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=pairs)
     except json.JSONDecodeError:
         raise
     except RecursionError:
@@ -36,6 +50,16 @@ def read_json(text: str) -> Any:
 
 def _refused(text: str, why: str) -> json.JSONDecodeError:
     return json.JSONDecodeError(why, text, 0)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for name, given in pairs:
+        if name in value:
+            shown = name if len(name) <= _SHOWN_NAME else f"{name[:_SHOWN_NAME]}…"
+            raise ValueError(f"{json.dumps(shown, ensure_ascii=not shown.isprintable())} is in it twice")
+        value[name] = given
+    return value
 
 
 def _no_constant(name: str) -> None:

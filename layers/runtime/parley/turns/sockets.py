@@ -12,6 +12,7 @@ from parley.domain import keys
 from parley.domain.errors import InvalidRequest, NotFound, Refusal
 from parley.domain.events import channel_of
 from parley.domain.faults import faults_in
+from parley.domain.json_text import read_request
 from parley.domain.values import Value
 from parley.turns import conversations, projects
 from parley.turns.ports import ConditionFailed, ConnectionGone
@@ -110,15 +111,15 @@ def receive(runtime: Runtime, connection_id: str, body: str) -> None:
 
 def _parse(body: str) -> SocketMessage:
     try:
-        message = json.loads(body)
+        message = read_request(body)
         if not isinstance(message, dict):
-            raise ValueError("not an object")
+            raise InvalidRequest("invalid_message", "A message must be a JSON object with an action.")
         return SocketMessage.model_validate(message)
     except ValidationError as invalid:
         words = faults_in(invalid.errors(include_url=False), message, {})
         raise InvalidRequest("invalid_message", f"{words}.") from invalid
-    except (ValueError, RecursionError) as broken:
-        raise InvalidRequest("invalid_message", "A message must be a JSON object with an action.") from broken
+    except json.JSONDecodeError as broken:
+        raise InvalidRequest("invalid_message", f"A message must be JSON: {broken.msg}.") from broken
 
 
 def _answer(runtime: Runtime, connection_id: str, message: SocketMessage) -> None:
