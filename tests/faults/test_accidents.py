@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from parley.domain.conversation import DEAD_ATTEMPTS, SIGNAL_GRACE_SECONDS, Conversation, RunStatus
@@ -9,8 +11,9 @@ from parley.domain.proposals import Outcome
 from parley.turns import conversations
 from parley.turns.ports import ExecutionStatus
 from parley.turns.repair import repair_due, repair_execution
+from parley.turns.stopping import PERHAPS_RAN
 from tests.faults.world import World
-from tests.support.faulty import Fault
+from tests.support.faulty import Died, Fault
 
 HOUR = 3_600.0
 
@@ -32,6 +35,20 @@ def reach(world: World, state: str) -> None:
             return
         world.step()
     raise AssertionError(f"{state} was not reached")
+
+
+def acts(world: World) -> None:
+    """Work until the function that needs nobody's approval is called, once more."""
+    before = noted(world)
+    for _ in range(60):
+        if noted(world) > before:
+            return
+        world.step()
+    raise AssertionError("the function was not called")
+
+
+def noted(world: World) -> int:
+    return sum(times for (name, _), times in world.outside.done.items() if name == "note")
 
 
 def goes_on(world: World) -> None:
@@ -123,6 +140,38 @@ def test_a_message_on_which_every_execution_dies_fails_its_turn_and_the_thread_g
     world.work()
     assert world.conversation().turns == 2
     assert names(world)[-1] == "ThreadEnd"
+
+
+@pytest.mark.parametrize("end", ["cancelled", "failed", "given up"])
+def test_no_end_of_an_interrupted_call_says_that_nothing_was_done(
+    world: World, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """The function acted, and its response was never recorded."""
+
+    def break_down(*_: Any) -> Any:
+        raise ZeroDivisionError if end == "failed" else Died
+
+    world.work()
+    world.write("act")
+    for _ in range(DEAD_ATTEMPTS if end == "given up" else 1):
+        with monkeypatch.context() as broken:
+            broken.setattr("parley.turns.run_tool.respond", break_down)
+            acts(world)
+        if end == "given up":
+            an_execution_dies(world)
+    if end == "cancelled":
+        world.cancel()
+        world.time_passes(60.0)
+    world.work()
+    [note] = [
+        each for each in world.events() if each["event"] == "ToolResponse" and each["data"]["name"] == "note"
+    ]
+    assert PERHAPS_RAN in note["data"]["content"]
+    assert note["data"]["additional_data"].get("stopped", "may have acted").count("may have acted")
+    failed = [event["data"]["message"] for event in world.events() if event["event"] == "TurnFailed"]
+    assert [words.endswith("look before you ask for it again.") for words in failed] == [True] * (
+        end == "given up"
+    )
 
 
 def test_deaths_of_an_idle_run_do_not_fail_the_next_message(world: World) -> None:

@@ -36,6 +36,8 @@ from parley.turns.task import Scope, Subthread, Task, subthread_scope
 
 PERHAPS_RAN = "This call had perhaps begun: it may have been carried out, or in part, or not at all."
 """What the model is told of a call that nobody saw the end of."""
+_LOOK_FIRST = "An action was interrupted and may have been carried out: look before you ask for it again."
+"""What the person is told of a turn that failed with such a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ def stop_turn(runtime: Runtime, task: Task, log: EventLog, scope: Scope, stop: S
     conversation = withdraw_proposals(runtime, task, scope).value
     agent = agent_to_stop(runtime, conversation.project_id, scope.agent_id)
     while True:
+        perhaps = False
         messages = history.recent(runtime, scope, agent.history_window)
         replies = [m for m in messages if m.turn == scope.turn and m.role == "assistant"]
         for index, call in enumerate(replies[-1].tool_calls if replies else ()):
@@ -87,12 +90,12 @@ def stop_turn(runtime: Runtime, task: Task, log: EventLog, scope: Scope, stop: S
             opened = OpenCall(scope, agent, last, call, index, last.step, agent.function(call.name))
             response = next((m for m in messages if _answers(m, opened)), None)
             if response is None:
-                _stop_call(runtime, task, log, opened, conversation, stop)
+                response = _stop_call(runtime, task, log, opened, conversation, stop)
             elif task.rerun:  # whoever recorded it may have died before it was told
                 log.append(response_event(opened, response))
-        sealed = history.seal(
-            runtime, scope, _seal(runtime, scope, stop, replies[-1].step + 1 if replies else 1)
-        )
+            perhaps |= PERHAPS_RAN in response.content
+        step = replies[-1].step + 1 if replies else 1
+        sealed = history.seal(runtime, scope, _seal(runtime, scope, stop, step, perhaps=perhaps))
         if sealed.kind in history.SEALS:
             return sealed
 
@@ -105,13 +108,13 @@ def _answers(message: Message, opened: OpenCall) -> bool:
 
 def _stop_call(
     runtime: Runtime, task: Task, log: EventLog, opened: OpenCall, conversation: Conversation, stop: Stop
-) -> None:
+) -> Message:
     stop_subthread_of(runtime, task, log, opened, stop)
     entry = conversation.proposal(opened.proposal_id)
     if entry is not None and log.knows(shown_id(opened)):
         _tell_decision(runtime, log, opened, entry)
     unrun = entry is not None and entry.outcome is not Outcome.APPROVED
-    respond(runtime, log, opened, stop.answer(unrun=unrun))
+    return respond(runtime, log, opened, stop.answer(unrun=unrun))
 
 
 def _tell_decision(runtime: Runtime, log: EventLog, opened: OpenCall, entry: OpenProposal) -> None:
@@ -126,12 +129,13 @@ def _tell_decision(runtime: Runtime, log: EventLog, opened: OpenCall, entry: Ope
     log.append(decided)
 
 
-def _seal(runtime: Runtime, scope: Scope, stop: Stop, step: int) -> Message:
+def _seal(runtime: Runtime, scope: Scope, stop: Stop, step: int, *, perhaps: bool) -> Message:
+    look_first = perhaps and stop.kind is MessageKind.TURN_FAILED and _LOOK_FIRST not in stop.words
     return Message(
         id=f"{scope.thread_id}-{scope.turn}-stopped",
         kind=stop.kind,
         role="system",
-        content=stop.words,
+        content=f"{stop.words} {_LOOK_FIRST}" if look_first else stop.words,
         timestamp=runtime.clock.now(),
         turn=scope.turn,
         step=step,
