@@ -50,11 +50,13 @@ class Served:
 
 
 @contextmanager
-def served(data: Path, *, change: Callable[[Service], Service] = lambda service: service) -> Iterator[Served]:
+def served(
+    data: Path, *, change: Callable[[Service], Service] = lambda service: service, working: bool = True
+) -> Iterator[Served]:
     """Serve the folder until the block ends; `change` may replace parts of the service."""
     interval = sys.getswitchinterval()
     server = EmbeddedServer("127.0.0.1", 0)
-    installation = wiring.embedded(data)
+    installation = wiring.embedded(data, working=working)
     try:
         service = change(service_of(installation))
         server.start(service)

@@ -50,12 +50,17 @@ class Installation:
     store: SqliteStore
     database: Database
     knowledge: SqliteKnowledge
+    working: bool
 
     def begin(self) -> None:
-        """Forget the former process's connections, and carry on with what was under way."""
-        for partition in (keys.channel_partition(""), keys.connection_partition("")):
-            self.store.forget(partition)
-        self.interpreter.open()
+        """Forget the former process's connections, and carry on with what was under way.
+
+        Not ``working``: neither; the folder can be read and written, what is under way in it rests.
+        """
+        if self.working:
+            for partition in (keys.channel_partition(""), keys.connection_partition("")):
+                self.store.forget(partition)
+        self.interpreter.open(working=self.working)
 
     def purge(self) -> int:
         """Delete expired items and executions closed long ago, as AWS does; how many it were.
@@ -87,6 +92,8 @@ class Choices:
     remote: RemoteFunctions | None = None
     flags: Path | None = None
     """The file of the feature flags, if it is not the folder's own."""
+    working: bool = True
+    """Whether conversations go on while the folder is open."""
 
 
 def open_folder(data: Path, choices: Choices, clock: Any = None) -> Installation:
@@ -124,7 +131,7 @@ def open_folder(data: Path, choices: Choices, clock: Any = None) -> Installation
         )
         issuer = LocalIssuer(data, clock.now)
         undo.pop_all()
-    return Installation(runtime, interpreter, hub, issuer, lock, store, database, knowledge)
+    return Installation(runtime, interpreter, hub, issuer, lock, store, database, knowledge, choices.working)
 
 
 def _interpreter(database: Database, clock: Any, workers: int) -> Interpreter:

@@ -252,10 +252,12 @@ def embedded(
     workers: int = 64,
     demo_user: str | None = "dev",
     environment: Mapping[str, str] | None = None,
+    working: bool = True,
 ) -> Installation:
     """Open a data folder for this process's handlers. Raises FolderLocked and StorageError.
 
     ``workers``: tasks at once; most of their time they wait for a model. ``environment`` stands for the process's own.
+    Not ``working``: no conversation goes on meanwhile.
     """
     # What the embedded backend needs is not in the Lambda layer.
     from parley.installation import Choices, open_folder
@@ -271,6 +273,7 @@ def embedded(
         synchronous=synchronous or variables.durability(given),
         workers=workers,
         flags=Path(flags) if (flags := given.get("PARLEY_FLAGS")) else None,
+        working=working,
     )
     installation = open_folder(data, choices, clock)
     try:

@@ -27,7 +27,8 @@ _TRY_AGAIN = {502, 503, 504}
 class Api:
     """A server's API as one user. Thread-safe, as httpx's client is.
 
-    ``moved`` says where the server is now that does not answer at an address any more, if that is known.
+    ``moved`` says where the server is now that does not answer at an address any more, if that is known; ``works``,
+    whether conversations go on in it.
     """
 
     def __init__(
@@ -37,7 +38,9 @@ class Api:
         *,
         transport: httpx.BaseTransport | None = None,
         moved: Callable[[str], str | None] = lambda url: None,
+        works: Callable[[], bool] = lambda: True,
     ) -> None:
+        self.works = works
         self.url = url.rstrip("/")
         self._moved = moved
         try:

@@ -23,7 +23,7 @@ def chat(arguments: argparse.Namespace, terminal: Terminal) -> int:
         if (value := getattr(arguments, name)) is not None
     }
     person = Asked() if arguments.decision is None else Decided(arguments.decision == "approve")
-    with reached_server(arguments) as api:
+    with reached_server(arguments, working=True) as api:
         feed = Feed(api, arguments.project)
         try:
             conversation = Conversation(

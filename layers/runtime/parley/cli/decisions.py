@@ -44,7 +44,7 @@ def confirm(arguments: argparse.Namespace, terminal: Terminal) -> int:
         body["reason"] = arguments.reason
     if arguments.arguments is not None and not arguments.approve:
         raise CommandFailed("--arguments goes with --approve", status=2)
-    with reached_server(arguments) as api:
+    with reached_server(arguments, working=True) as api:
         known = {entry["proposal_id"]: entry for entry in pending(api, arguments.project)}
         proposal = known.get(arguments.proposal)
         # Of one that is not listed (decided, or one of very many) nothing is known to be kept.

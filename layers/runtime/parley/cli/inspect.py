@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from parley.cli.api import Api, Thread, segment
+from parley.cli.failure import CommandFailed
 from parley.cli.servers import reached_server
 from parley.cli.terminal import Terminal, clean, named, shortened
 
@@ -77,15 +78,22 @@ def events(arguments: argparse.Namespace, terminal: Terminal) -> int:
         path = Thread(arguments.project, arguments.thread) / "events"
         after = arguments.after
         while True:
-            completed, last = _print_page(api, path, after, terminal, follow=arguments.follow)
+            wait = _FOLLOW_SECONDS if arguments.follow and api.works() else 0
+            completed, last = _print_page(api, path, after, terminal, wait=wait)
             if completed or (last == after and not arguments.follow):
                 return 0
+            if last == after and not api.works():
+                # To wait here would keep out those who could go on with it.
+                raise CommandFailed(
+                    f"nobody serves {arguments.data}, so no more events come; "
+                    "`parley serve` and `parley chat` go on with it"
+                )
             after = last
 
 
-def _print_page(api: Api, path: str, after: int, terminal: Terminal, *, follow: bool) -> tuple[bool, int]:
+def _print_page(api: Api, path: str, after: int, terminal: Terminal, *, wait: int) -> tuple[bool, int]:
     """Print one page. Whether the conversation is over, and the last `seq`."""
-    page = api.get(path, after=after, limit=_EVENT_PAGE, wait=_FOLLOW_SECONDS if follow else 0)["events"]
+    page = api.get(path, after=after, limit=_EVENT_PAGE, wait=wait)["events"]
     for event in page:
         terminal.line(json.dumps(event, ensure_ascii=False))
     over = bool(page) and page[-1]["event"] == "ConversationCompleted"

@@ -6,7 +6,7 @@ import argparse
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,11 @@ _PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 @contextmanager
-def reached_server(arguments: argparse.Namespace) -> Iterator[Api]:
-    """The API of the server that the arguments mean, as the user that they mean."""
+def reached_server(arguments: argparse.Namespace, *, working: bool = False) -> Iterator[Api]:
+    """The API of the server that the arguments mean, as the user that they mean.
+
+    ``working``: conversations have to go on. Without it, those of a folder that nobody serves rest.
+    """
     if arguments.url:
         api = Api(arguments.url, arguments.token or _token_of_folder(arguments))
         try:
@@ -36,17 +39,20 @@ def reached_server(arguments: argparse.Namespace) -> Iterator[Api]:
             api.close()
         return
     with ExitStack() as exits:
-        server = FolderServer(arguments.data, exits)
+        server = FolderServer(arguments.data, exits, working=working)
         url = server.find()
         token = arguments.token or member_token(arguments.data, url, arguments.user, arguments.project)
-        api = Api(url, token, moved=server.moved)
+        api = Api(url, token, moved=server.moved, works=server.works)
         exits.callback(api.close)
         yield api
 
 
 @contextmanager
 def local_server(data: Path) -> Iterator[str]:
-    """The address of the server that owns the data folder; if nobody does, of our own while this lasts."""
+    """The address of the server that owns the data folder; if nobody does, of our own while this lasts.
+
+    Under our own, conversations rest.
+    """
     with ExitStack() as exits:
         yield FolderServer(data, exits).find()
 
@@ -55,12 +61,14 @@ class FolderServer:
     """The server of a data folder, whoever runs it: the process that owns the folder, and when nobody does, this one.
 
     It may change under a command that goes on: the chat whose server was used is over, or a server is restarted.
-    ``exits`` closes a server of our own.
+    ``exits`` closes a server of our own. In one that is not ``working`` conversations rest, so that to look at a folder
+    does nothing in it; it is not announced, since others may want more of it.
     """
 
-    def __init__(self, data: Path, exits: ExitStack) -> None:
+    def __init__(self, data: Path, exits: ExitStack, *, working: bool = False) -> None:
         self._data = data
         self._exits = exits
+        self._working = working
         self._ours: str | None = None
         self._missed_at: float | None = None
 
@@ -70,13 +78,19 @@ class FolderServer:
             owner = _settled_owner(self._data)
             if owner is None:
                 try:
-                    self._ours = self._exits.enter_context(embedded_server(self._data, "127.0.0.1", 0))
+                    self._ours = self._exits.enter_context(_own_server(self._data, self._working))
                 except FolderLocked:  # somebody else was quicker
                     continue
                 return self._ours
             if owner.url is None:
-                raise CommandFailed(f"{self._data} is in use by process {owner.pid}, which serves nothing")
+                raise CommandFailed(
+                    f"{self._data} is in use by process {owner.pid}, which serves nothing; try again when it is over"
+                )
             return owner.url
+
+    def works(self) -> bool:
+        """Whether conversations go on in the server that was found."""
+        return self._working or self._ours is None
 
     def moved(self, url: str) -> str | None:
         """Where the server is that does not answer at `url` any more; None if it is not known (yet).
@@ -96,18 +110,19 @@ class FolderServer:
 
 
 @contextmanager
-def embedded_server(data: Path, host: str, port: int, *, allow_origins: Sequence[str] = ()) -> Iterator[str]:
+def _own_server(data: Path, working: bool) -> Iterator[str]:
     """Serve the data folder from a thread of this process; gives the address."""
     from parley import wiring
     from parley.embedded.server import EmbeddedServer
     from parley.embedded.server.assembly import service_of
 
-    server = EmbeddedServer(host, port)
+    server = EmbeddedServer("127.0.0.1", 0)
     try:
-        installation = wiring.embedded(data)
+        installation = wiring.embedded(data, working=working)
         try:
-            server.start(service_of(installation, allow_origins=allow_origins))
-            installation.lock.announce(server.url)
+            server.start(service_of(installation))
+            if working:
+                installation.lock.announce(server.url)
             yield server.url
         finally:
             server.stop()

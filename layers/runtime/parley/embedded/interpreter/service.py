@@ -87,12 +87,18 @@ class Interpreter:
             on_closed=on_closed,
         )
 
-    def open(self) -> None:
-        """Take over what was running, then start the threads."""
+    def open(self, *, working: bool = True) -> None:
+        """Take over what was running, then start the threads.
+
+        Not ``working``: nothing moves, and what is started or answered is saved for the next opening.
+        """
         epoch, key = self._database.write(self._prepare)
         self._engine.token_key = key
         # Unique over all openings: an interpreter that was dropped can save nothing over our changes.
         self._engine.serials = itertools.count(epoch << 32)
+        if not working:
+            self._engine.pool.close(0)
+            return
         self.forget_closed(self._engine.now() - _KEPT_SECONDS)
         recover(self._engine)
         self._engine.timers.start()

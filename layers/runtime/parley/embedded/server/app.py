@@ -46,7 +46,8 @@ class Application:
         """What EventBridge and DynamoDB's TTL do on AWS: repair, and throw expired items away."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._end_overdue())
-            tasks.create_task(self._repair_now_and_then())
+            if self._service.working:
+                tasks.create_task(self._repair_now_and_then())
 
     async def _end_overdue(self) -> None:
         loop = asyncio.get_running_loop()

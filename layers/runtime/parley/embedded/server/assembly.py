@@ -56,4 +56,5 @@ def service_of(installation: Installation, *, allow_origins: Sequence[str] = ())
         enroll=enroll,
         import_session=import_old,
         cors=Cors(allow_origins=allow_origins) if allow_origins else None,
+        working=installation.working,
     )

@@ -58,6 +58,7 @@ class Service:
     """All that one server serves. `routes` are (method, path); `public` are route keys that need no token.
 
     `enroll` makes a user a member of a project: what `parley token` asks of a server.
+    Not `working`: requests are answered, but nothing is repaired or thrown away.
     `import_session` takes `user`, `project`, `agent` and `session`: what `parley import` asks.
     """
 
@@ -72,3 +73,4 @@ class Service:
     enroll: Enroll
     import_session: Callable[[dict[str, Any]], dict[str, Any]]
     cors: Cors | None = None
+    working: bool = True
