@@ -1,9 +1,9 @@
 // A call of a function: its name and arguments as they are written, the question it waits on, its result, and the
 // subagent that answers it. { node, update() }; what is below it goes into `body`.
 
-import { duration, element, icon, visible, wordsOf } from "./dom.js";
+import { duration, element, icon, visible, visibleParts, wordsOf } from "./dom.js";
 import { ProposalCard } from "./proposal.js";
-import { argumentList, brief, resultParts, resultText } from "./values.js";
+import { argumentList, brief, changes, resultParts, resultText } from "./values.js";
 
 // With more calls than this side by side, what they found is within their folds.
 const FEW = 4;
@@ -54,7 +54,7 @@ export class CallItem {
     }
     this.name.textContent = visible(wordsOf(call.name || "function"));
     this.name.title = call.name;
-    const line = call.arguments ? brief(call.arguments) : call.argumentText;
+    const line = call.arguments ? brief(this.confirmed ?? call.arguments) : call.argumentText;
     // While it is written the end is what is new.
     this.brief.textContent = visible(call.arguments ? line.slice(0, 300) : line.slice(-300));
     this.time.textContent = call.seconds >= 1 ? duration(call.seconds) : "";
@@ -69,14 +69,26 @@ export class CallItem {
     return this.call.status === "running" && waitsBelow(this.call) ? "waiting" : this.call.status;
   }
 
+  // The arguments that a person confirmed in place of those that were proposed.
+  get confirmed() {
+    const { proposal, arguments: proposed } = this.call;
+    return changes(proposed, proposal?.edited) ? proposal.edited : null;
+  }
+
   // What is folded away, made when it is looked at.
   fill() {
     const { call } = this;
     if (!this.details.open) return;
-    const parts = [element("h3", {}, "Arguments"), call.arguments ? argumentList(call.arguments) : resultText(call.argumentText)];
-    const edited = call.proposal?.edited;
-    if (edited && JSON.stringify(edited) !== JSON.stringify(call.arguments)) {
-      parts.push(element("h3", {}, "Approved with other arguments"), argumentList(edited));
+    const { confirmed } = this;
+    const given = confirmed ?? call.arguments;
+    const parts = [
+      element("h3", {}, confirmed ? "Arguments as confirmed" : "Arguments"),
+      given ? argumentList(given) : resultText(call.argumentText),
+    ];
+    if (confirmed) {
+      const question = element("p", { class: "faint" });
+      question.append(visibleParts(call.proposal.question ?? ""));
+      parts.push(element("h3", {}, "Proposed"), question, argumentList(call.arguments));
     }
     if (call.response !== undefined) parts.push(element("h3", {}, "Result"), ...this.folded, resultText(call.response || "(nothing)"));
     this.inside.replaceChildren(...parts);

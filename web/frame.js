@@ -109,13 +109,14 @@ export class Frame {
   }
 
   drawWelcome(fresh) {
-    if (!this.differs("welcome", fresh && [this.chat.agentId, this.context.agents, this.chat.providers])) return;
+    const { agents, unreadable } = this.context;
+    if (!this.differs("welcome", fresh && [this.chat.agentId, agents, unreadable, this.chat.providers])) return;
     if (!fresh) {
       this.chat.log.replaceChildren(this.chat.timeline.column);
       return;
     }
     const held = this.chat.log.contains(document.activeElement);
-    this.chat.log.replaceChildren(welcome(this.context.agents, this.chat.agentId, this.chat.providers, (agent) => this.chat.pick(agent)));
+    this.chat.log.replaceChildren(welcome({ agents, unreadable }, this.chat.agentId, this.chat.providers, (agent) => this.chat.pick(agent)));
     this.chat.log.scrollTop = 0;
     if (held) this.chat.log.querySelector("[aria-pressed=true]")?.focus();
   }

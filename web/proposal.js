@@ -3,7 +3,7 @@
 import { button, duration, element, icon, visibleParts, wordsOf } from "./dom.js";
 import { ArgumentsForm } from "./form.js";
 import { every } from "./ticker.js";
-import { argumentList } from "./values.js";
+import { argumentList, changes } from "./values.js";
 
 const OUTCOMES = {
   approved: ["check", "Confirmed"],
@@ -120,8 +120,8 @@ export class ProposalCard {
     const { value, error } = this.form.read();
     this.error.textContent = error ?? "";
     if (error) return;
-    const same = JSON.stringify(value) === JSON.stringify(this.proposal.arguments);
-    this.decide(same ? { approved: true } : { approved: true, arguments: value });
+    const changed = changes(this.proposal.arguments, value);
+    this.decide(changed ? { approved: true, arguments: value } : { approved: true });
   }
 
   askReason() {
@@ -194,18 +194,25 @@ export class ProposalCard {
   }
 
   showOutcome(outcome) {
-    const { reviewer, why, edited, arguments: given } = this.proposal;
+    const { reviewer, why, edited, arguments: proposed } = this.proposal;
     const [mark, words] = OUTCOMES[outcome] ?? ["cross", outcome];
     const by = reviewer ? ` by ${reviewer}` : "";
-    const changed = edited && JSON.stringify(edited) !== JSON.stringify(given) ? ", with other arguments" : "";
-    const question = element("span", { class: "faint" });
-    question.append(visibleParts(this.proposal.question ?? ""));
+    // A question speaks of the arguments that were proposed: of others it would say what is not so.
+    const changed = changes(proposed, edited);
+    const about = element("span", { class: changed ? "" : "faint" });
+    about.append(visibleParts(changed || this.asked(outcome)));
     const reason = element("q", {});
     reason.append(visibleParts(typeof why === "string" ? why : ""));
     this.node.removeAttribute("aria-labelledby");
     this.node.replaceChildren(
-      element("p", { class: `proposal-outcome ${outcome}` }, icon(mark), element("span", {}, `${words}${by}${changed}`), why ? reason : "", question),
+      element("p", { class: `proposal-outcome ${outcome}` }, icon(mark), element("span", {}, `${words}${by}${changed ? ", with other arguments" : ""}`), why ? reason : "", about),
     );
+  }
+
+  // Where only messages are left it is not known what was decided.
+  asked(outcome) {
+    const { question } = this.proposal;
+    return question && outcome === "decided" ? `Proposed: ${question}` : (question ?? "");
   }
 
   showOver() {

@@ -52,6 +52,7 @@ export class Shell {
     this.named = "Parley";
     this.waiting = 0;
     this.agents = [];
+    this.unreadable = [];
   }
 
   // Throws an ApiError if the token or the project is not accepted.
@@ -72,7 +73,7 @@ export class Shell {
   }
 
   async reloadAgents() {
-    ({ agents: this.agents } = await this.api.agents());
+    ({ agents: this.agents, unreadable: this.unreadable } = await this.api.agents());
     return this.agents;
   }
 
@@ -167,6 +168,9 @@ export class Shell {
       route,
       get agents() {
         return shell.agents;
+      },
+      get unreadable() {
+        return shell.unreadable;
       },
       reloadAgents: () => this.reloadAgents(),
       go: (address) => this.go(address),

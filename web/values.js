@@ -5,14 +5,40 @@ import { address } from "./router.js";
 
 const MOST_ROWS = 200;
 const LONG_TEXT = 1200;
+// A changed argument that is longer is seen whole within the fold.
+const LONG_CHANGE = 120;
 // Columns whose numbers are names, and are not written in groups of three.
 const NAMES = /(^|[\s_-])([Ii]ds?|ID|[Nn]o|[Nn]umber|[Yy]ear|[Cc]ode)$|[a-z]Id$/;
 
 // One line of arguments: limit: 10, sortBy: revenue
 export function brief(given) {
   return Object.entries(given ?? {})
-    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .map(([name, value]) => `${name}: ${inLine(value)}`)
     .join(", ");
+}
+
+// What a person changed in proposed arguments, in a line: amount: 7.00 (proposed 5.00). Empty if that is nothing.
+export function changes(proposed, given) {
+  if (!given) return "";
+  const before = proposed ?? {};
+  const names = new Set([...Object.keys(before), ...Object.keys(given)]);
+  return [...names]
+    .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(given[name]))
+    .map((name) => {
+      const was = name in before ? `proposed ${shortened(inLine(before[name]))}` : "not proposed";
+      return `${name}: ${name in given ? shortened(inLine(given[name])) : "left out"} (${was})`;
+    })
+    .join(", ");
+}
+
+function inLine(value) {
+  return typeof value === "string" ? value || "(empty)" : JSON.stringify(value);
+}
+
+// Both ends: what differs may be at either.
+function shortened(text) {
+  const points = [...text];
+  return points.length > LONG_CHANGE ? `${points.slice(0, LONG_CHANGE / 2).join("")} … ${points.slice(-LONG_CHANGE / 2).join("")}` : text;
 }
 
 // All arguments, each by its name. Nothing is left out and nothing hides: whoever approves relies on it.

@@ -15,9 +15,9 @@ export function usualAgent(agents) {
   return (used[0] ?? general ?? agents[0])?.agent_id ?? null;
 }
 
-// pick(agentId)
-export function welcome(agents, current, providers, pick) {
-  if (agents.length === 0) return noAgents();
+// found: { agents, unreadable }, as the API lists them. pick(agentId)
+export function welcome({ agents, unreadable }, current, providers, pick) {
+  if (agents.length + unreadable.length === 0) return noAgents();
   const agent = agents.find((one) => one.agent_id === current);
   const first = usualAgent(agents);
   const rank = (one) => (one.agent_id === first ? Infinity : one.last_used_at ?? 0);
@@ -27,9 +27,16 @@ export function welcome(agents, current, providers, pick) {
     "div",
     { class: "column welcome" },
     element("h2", {}, "What can I do for you?"),
-    element("p", { class: "faint" }, `Choose an agent, then ${ways}.`),
+    agents.length ? element("p", { class: "faint" }, `Choose an agent, then ${ways}.`) : null,
     element("ul", { class: "agents" }, ...ranked.map((one) => element("li", {}, agentCard(one, one === agent, providers, pick)))),
+    unreadable.length ? brokenAgents(unreadable) : null,
   );
+}
+
+// Agents that nobody can talk to; each fault names its agent, and says what an owner has to mend.
+function brokenAgents(unreadable) {
+  const lines = unreadable.map(({ fault }) => element("li", {}, icon("warning"), element("p", {}, visible(fault))));
+  return element("ul", { class: "broken-agents", "aria-label": "Agents that do not work" }, ...lines);
 }
 
 function agentCard(agent, chosen, providers, pick) {

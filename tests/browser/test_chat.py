@@ -184,6 +184,10 @@ def test_a_turn_is_stopped_and_says_so(page: Page, server: Server) -> None:
     put_slow(server, 0)
     write(page, "again")
     said(page, 'You said: "again"')
+    page.get_by_role("link", name="Inspect").click()
+    for turn, count in ((1, 1), (2, 0)):
+        head = page.get_by_role("region", name=f"Turn {turn}").locator(":scope > header")
+        expect(head.get_by_text("stopped by a person")).to_have_count(count)
 
 
 def test_a_failed_turn_says_why_and_can_be_tried_again(page: Page, server: Server) -> None:

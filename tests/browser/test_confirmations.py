@@ -26,9 +26,14 @@ def asks(server: Server, arguments: dict[str, Any] | None = None, **fields: Any)
 
 
 def test_arguments_are_edited_in_a_form_and_checked_by_the_server(page: Page, server: Server) -> None:
-    begin(page, server)
-    write(page, "Please refund order A-1003")
+    asks(server, {"order_id": "A-1003", "amount": "5.00"})
+    begin(page, server, "asking")
+    write(page, "refund")
     question = card(page)
+    expect(question).to_contain_text("5.00")
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(card(other)).to_be_visible()
     question.get_by_role("button", name="Edit the arguments").click()
     expect(question.get_by_role("textbox", name="Order id")).to_be_focused()
     amount = question.get_by_role("textbox", name="Amount")
@@ -38,13 +43,26 @@ def test_arguments_are_edited_in_a_form_and_checked_by_the_server(page: Page, se
     expect(amount).to_have_attribute("aria-invalid", "true")
     amount.fill("1.50")
     question.get_by_role("button", name="Confirm with these").click()
-    expect(page.locator(".proposal-outcome")).to_contain_text("Confirmed by dev, with other arguments")
     said(page, "Done. Refunded 1.50")
+    record = "Confirmed by dev, with other argumentsamount: 1.50 (proposed 5.00)"
+    for again in (False, True):
+        for tab in (page, other):
+            if again:
+                tab.reload()
+            expect(tab.locator(".proposal-outcome")).to_have_text(record)
+            expect(call(tab, "Issue refund").locator(".call-brief")).to_have_text(
+                "order_id: A-1003, amount: 1.50"
+            )
     asked = call(page, "Issue refund")
     asked.locator("summary").click()
-    expect(asked).to_contain_text("Approved with other arguments")
-    page.reload()
-    expect(page.locator(".proposal-outcome")).to_contain_text("Confirmed by dev, with other arguments")
+    expect(asked.locator(".call-inside")).to_contain_text(
+        re.compile("as confirmed.*1.50.*Proposed.*Refund 5.00.*5.00")
+    )
+    page.get_by_role("link", name="Inspect").click()
+    page.locator(".row-head", has_text="RunTool").click()
+    expect(page.locator(".row-body:visible")).to_contain_text(
+        "With other arguments: amount: 1.50 (proposed 5.00)"
+    )
 
 
 def test_a_decline_tells_the_agent_its_reason(page: Page, server: Server) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Server
 from tests.browser.pages import (
@@ -152,3 +152,16 @@ def test_whose_sign_in_has_ended_goes_on_once_they_sign_in_in_another_tab(page: 
     page.unroute_all()
     page.context.new_page().goto(server.link)
     expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+
+
+def test_an_agent_that_cannot_be_read_is_named_with_what_is_wrong(page: Page, server: Server) -> None:
+    fault = {"agent_id": "old", "fault": "The agent old cannot be read: history_window: must be at least 1."}
+
+    def with_fault(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "unreadable": [fault]})
+
+    page.route("**/projects/demo/agents", with_fault)
+    page.reload()
+    expect(page.get_by_role("list", name="Agents that do not work")).to_have_text(fault["fault"])
+    expect(page.locator(".agent-card")).not_to_have_count(0)

@@ -150,6 +150,8 @@ def test_cancelling_stops_the_stream_and_the_next_message_is_answered(system: Sy
     assert story(events) == ["UserMessage", "ThreadStart", CHUNKS, "TurnCancelled", *PLAIN]
     assert named(events, "TurnCancelled") == [{"turn": 1}]
     assert system.status(thread)["turns"] == 2
+    run = system.get(system.of_thread(thread, "/runs/1"))
+    assert [(asked["cancelled"], asked["failure"]) for asked in run["asked"]] == [(True, None), (False, None)]
 
 
 @pytest.mark.parametrize(

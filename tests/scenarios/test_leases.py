@@ -213,6 +213,8 @@ def test_a_failure_whose_worker_dies_is_told_once(
     nothing_advances(system, limits()[state] - 1)
     events = come_to_rest(system, thread)
     responses = [data["content"] for data in named(events, "ToolResponse")]
-    unopened = "down failed: An internal error stopped it (ZeroDivisionError)."  # which did nothing, for certain
+    unopened = (
+        "down failed: An internal error stopped it (ZeroDivisionError)."  # which did nothing, for certain
+    )
     assert responses == [unopened] * (state == "FailCall")
     assert len(named(events, "TurnFailed")) == (state == "FailTurn")

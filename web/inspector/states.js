@@ -2,6 +2,7 @@
 
 import { copyButton, duration, element, visible, visibleParts } from "../dom.js";
 import { callsOf } from "./trace.js";
+import { changes } from "../values.js";
 
 const DECISIONS = {
   approved: "Approved",
@@ -10,6 +11,7 @@ const DECISIONS = {
   superseded: "A newer message took its place",
   cancelled: "The turn was cancelled",
 };
+const STOPPED = "A person stopped this turn.";
 const ERRORS = {
   "States.Timeout": "it took longer than it may",
   "States.TaskFailed": "its task failed",
@@ -20,8 +22,9 @@ const ERRORS = {
 export function detail(run, state, promptOf) {
   const { model, tool } = callsOf(run, state);
   const parts = [facts(state)];
-  const asked = [run.asked].flat().find((entry) => entry?.turn === state.turn);
+  const asked = askedOf(run, state);
   if (state.name === "BuildPrompt" && state.step === 1 && asked) parts.push(text("What was asked", asked.content));
+  if (state.name === "FailTurn" && asked?.cancelled) parts.push(element("p", {}, STOPPED));
   if (state.name === "FailTurn" && asked?.failure) parts.push(text("What the person was told", asked.failure.message));
   if (state.name === "BuildPrompt" && model) parts.push(promptPart(model, promptOf));
   if (state.name === "InvokeModel") parts.push(...modelParts(model, promptOf));
@@ -29,6 +32,11 @@ export function detail(run, state, promptOf) {
   if (state.call !== null && tool) parts.push(...toolParts(tool));
   if (state.name === "RecordReply") parts.push(...replyParts(run, state));
   return element("div", { class: "detail" }, ...parts.filter(Boolean));
+}
+
+// A subagent's run has one turn.
+function askedOf(run, state) {
+  return [run.asked].flat().find((entry) => entry?.turn === state.turn);
 }
 
 function facts(state) {
@@ -57,6 +65,7 @@ function modelParts(model, promptOf) {
 }
 
 function replyParts(run, state) {
+  if (askedOf(run, state)?.cancelled) return [element("p", {}, STOPPED)];
   const reply = run.model_calls.filter((call) => call.turn === state.turn && call.content).at(-1);
   return reply ? [text("The reply", reply.content)] : [];
 }
@@ -65,29 +74,48 @@ function toolParts(tool) {
   const { confirmation, response } = tool;
   return [
     element("h5", {}, element("code", {}, visible(tool.name))),
-    json(confirmation ? "Arguments that were proposed" : "Arguments", tool.arguments),
+    ...argumentParts(tool),
     tool.arguments_error ? text("They could not be read", tool.arguments_error) : null,
-    confirmation ? decisionPart(confirmation) : null,
+    confirmation ? decisionPart(confirmation, tool.arguments) : null,
     response ? text(response.ok ? "What it answered" : "What it answered (it did not succeed)", response.content) : null,
   ];
 }
 
-function decisionPart({ question, decision, asked_at: asked, expires_at: expires }) {
-  const lines = [element("p", {}, visibleParts(question))];
+// What ran first, then what was proposed.
+function argumentParts({ arguments: proposed, confirmation }) {
+  const changed = editedBy(confirmation, proposed);
+  return [
+    changed ? json("Arguments as they were approved", confirmation.decision.arguments) : null,
+    json(changed || confirmation ? "Arguments that were proposed" : "Arguments", proposed),
+  ];
+}
+
+function editedBy(confirmation, proposed) {
+  return changes(proposed, confirmation?.decision?.arguments);
+}
+
+function decisionPart(confirmation, proposed) {
+  const { question, decision, asked_at: asked, expires_at: expires } = confirmation;
+  const changed = editedBy(confirmation, proposed);
+  const lines = [element("p", {}, changed ? "Proposed: " : "", visibleParts(question))];
   if (!decision) {
     lines.push(element("p", { class: "faint" }, `Not decided yet; it may wait ${duration(expires - asked)}.`));
   } else {
     const who = decision.reviewer ? ` by ${visible(decision.reviewer)}` : "";
     const after = duration(decision.decided_at - asked);
     lines.push(element("p", {}, `${DECISIONS[decision.outcome] ?? decision.outcome}${who}, after ${after}.`));
+    if (changed) lines.push(element("p", {}, "With other arguments: ", visibleParts(changed)));
     if (decision.reason) lines.push(text("The reason", decision.reason));
-    if (decision.arguments) lines.push(json("Arguments as they were approved", decision.arguments));
   }
   return element("section", { class: "decision" }, element("h5", {}, "Confirmation"), ...lines);
 }
 
 function calls(list) {
-  const rows = list.map((call) => element("li", {}, element("code", {}, `${visible(call.name)}(${oneLine(call.arguments)})`)));
+  const rows = list.map((call) => {
+    const changed = editedBy(call.confirmation, call.arguments);
+    const approved = changed ? element("span", { class: "faint" }, " · approved with ", visibleParts(changed)) : null;
+    return element("li", {}, element("code", {}, `${visible(call.name)}(${oneLine(call.arguments)})`), approved);
+  });
   return part("Calls it asked for", element("ul", { class: "called" }, ...rows));
 }
 

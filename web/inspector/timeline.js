@@ -41,7 +41,7 @@ export function timeline(run, { opened, promptOf, every, now }) {
     return element(
       "section",
       { class: "subrun", "aria-label": `Subagent ${nested.agent_id}` },
-      element("h4", {}, icon("agent"), nested.agent_id, asked),
+      element("h4", {}, icon("agent"), nested.agent_id, asked, nested.asked?.cancelled ? stopped() : null),
       element("ol", { class: "rows" }, ...draw(nested, nested.states, key).rows),
     );
   };
@@ -107,11 +107,21 @@ function section(run, group, { key, open, states, keep }, now) {
       {},
       element("h3", {}, toggle),
       element("span", { class: "faint quote", title: asked?.content }, asked?.content ?? ""),
-      group.states.some(failed) ? element("span", { class: "state failed" }, "failed") : null,
+      ending(group, asked),
       element("span", { class: "faint when", title: clock(begun) }, `${ago(begun, now)} · ${long(took)}`),
     ),
     body,
   );
+}
+
+// How a turn ended, if not with a reply: what a person stopped may have failures in it, but did not end by them.
+function ending({ states }, asked) {
+  if (asked?.cancelled) return stopped();
+  return states.some(failed) ? element("span", { class: "state failed" }, "failed") : null;
+}
+
+function stopped() {
+  return element("span", { class: "state stopped" }, "stopped by a person");
 }
 
 function inTime({ rows, cut }) {

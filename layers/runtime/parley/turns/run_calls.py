@@ -13,6 +13,7 @@ from parley.domain import keys
 from parley.domain.conversation import RunId
 from parley.domain.messages import Message, MessageKind, ToolCall
 from parley.prompts.prompt import Prompt
+from parley.turns import history
 from parley.turns.calls import read_proposal
 from parley.turns.ports import StateVisit
 from parley.turns.records import load, parse
@@ -57,11 +58,14 @@ class RunReader:
         ]
 
     def turn(self, thread_id: str, turn: int) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-        """What a turn was asked and how it failed, if it did; its model calls. None: it has no message yet."""
+        """What a turn was asked, and how it failed or that a person stopped it; its model calls.
+
+        None: it has no message yet.
+        """
         messages = [message for message in self._messages(thread_id, turn) if not message.internal]
         asked = next((message for message in messages if message.kind is MessageKind.USER_MESSAGE), None)
-        failed = next((message for message in messages if message.kind is MessageKind.TURN_FAILED), None)
-        shown = _shown_question(turn, asked, failed) if asked else None
+        seal = next((message for message in messages if message.kind in history.SEALS), None)
+        shown = _shown_question(turn, asked, seal) if asked else None
         return shown, list(self._model_calls(thread_id, turn, messages))
 
     def _numbers(self) -> range:
@@ -177,9 +181,15 @@ def cut(text: str) -> str:
     return f"{text[:TEXT_LIMIT]}… ({len(text) - TEXT_LIMIT} more characters)"
 
 
-def _shown_question(turn: int, asked: Message, failed: Message | None) -> dict[str, Any]:
-    failure = {"type": failed.metadata.get("type"), "message": failed.content} if failed else None
-    return {"turn": turn, "content": cut(asked.content), "at": asked.timestamp, "failure": failure}
+def _shown_question(turn: int, asked: Message, seal: Message | None) -> dict[str, Any]:
+    failed = seal is not None and seal.kind is MessageKind.TURN_FAILED
+    return {
+        "turn": turn,
+        "content": cut(asked.content),
+        "at": asked.timestamp,
+        "failure": {"type": seal.metadata.get("type"), "message": seal.content} if seal and failed else None,
+        "cancelled": seal is not None and not failed,
+    }
 
 
 def _shown_visit(visit: StateVisit, place: Place) -> dict[str, Any]:
