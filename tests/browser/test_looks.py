@@ -10,6 +10,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 from tests.browser.conftest import Server
 from tests.browser.pages import at_rest, begin, card, put_agent, replies, said, write
 from tests.support.chromium import sign_in
+from tests.support.waiting import wait_until
 
 WORD = "averylongword" * 12
 TASK = {"name": "createTask", "implementation": {"kind": "class", "class_name": "createTask"}}
@@ -126,9 +127,10 @@ def test_the_agent_of_a_conversation_takes_no_more_room_than_its_name(page: Page
     begin(page, server, "short")
     write(page, "Hello")
     at_rest(page)
-    box = page.locator("#agent").bounding_box()
-    assert box
-    assert box["width"] < 90
+    agent = page.locator("#agent")
+    wait_until(
+        lambda: (box := agent.bounding_box()) and box["width"] < 90, what="the list is as wide as its name"
+    )
 
 
 def test_a_subagents_states_are_as_wide_as_those_around_them(page: Page, server: Server) -> None:

@@ -149,7 +149,7 @@ class MockedAws:
 
     def running(self) -> list[str]:
         """Names of the executions that still run."""
-        return [each.name for each in executions() if each.status == "RUNNING"]
+        return [each.name for each in executions() if each.exec_status in (None, "RUNNING")]
 
     def wait_for_rest(self) -> None:
         """Wait until no execution runs."""

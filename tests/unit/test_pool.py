@@ -56,7 +56,7 @@ def test_jobs_that_hang_hold_up_no_others_and_their_threads_go_when_they_end(
     assert not pool.at_rest()
     hanging.end.set()
     wait_until(pool.at_rest)
-    assert len(names()) <= 3
+    wait_until(lambda: len(names()) <= 3)  # a thread ends a moment after its last job
 
 
 def test_jobs_that_work_share_the_threads_there_are() -> None:
